@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/agent-results.h"
 #include "api/host.h"
 #include "api/plan-parts.h"
 #include "base/cleanup.h"
@@ -140,6 +141,7 @@ struct planned {
     struct buf others; /* the same of those that did not plainly succeed */
     struct buf out;    /* the result, JSON */
     bool failed;       /* it is an error */
+    bool is_read;      /* it is a part of an earlier one */
     struct toolrack_error err;
 };
 
@@ -310,9 +312,15 @@ static bool check_and_run(struct planned *planned, yyjson_val *plan, yyjson_val 
 
 /* Do what a call wants; a failure without a result is in `err`. @return false: no memory */
 static bool do_call(struct planned *planned, const struct format_call *call) {
+    const struct agent_results *results = planned->tools->results;
     if (call->problem != NULL) {
         planned->err = *call->problem;
         return true;
+    }
+    if (agent_results_has(results, call->name)) {
+        planned->is_read = true;
+        return agent_results_call(results, call, &planned->out, &planned->err) !=
+               TOOLRACK_E_NO_MEMORY;
     }
     if (strcmp(call->name, PLAN_WORDS_TOOL) != 0) {
         (void)error_set(&planned->err, TOOLRACK_E_NOT_FOUND,
@@ -384,10 +392,13 @@ static int answer_all(const struct agent_tools *tools, const struct format_messa
         if (is_done && watch != NULL) {
             tell_end(&planned[i], clock_now_ns() - began_ns);
         }
-        outcomes[i] = (struct format_outcome){.json = planned[i].out.data,
-                                              .length = planned[i].out.length,
-                                              .is_error = planned[i].failed,
-                                              .err = &planned[i].err};
+        outcomes[i] = (struct format_outcome){
+                .json = planned[i].out.data,
+                .length = planned[i].out.length,
+                .is_error = planned[i].failed,
+                .err = &planned[i].err,
+                .keeping = planned[i].is_read || tools->results == NULL ? NULL
+                                                                        : &tools->results->keeping};
     }
     int code = is_done ? format_write_results(message, outcomes, out, err) : error_oom(err);
     planned_finish(planned, message->count);

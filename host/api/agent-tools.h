@@ -7,6 +7,8 @@
 #include "api/host.h"
 #include "toolrack/agent.h"
 
+struct agent_results;
+
 struct agent_tools {
     struct toolrack *host;
     const struct toolrack_agent_options *app; /**< borrowed */
@@ -14,6 +16,7 @@ struct agent_tools {
     yyjson_doc *doc;                          /**< owned; has the names */
     const char **names;                       /**< owned, sorted: as `format` has them */
     size_t count;
+    struct agent_results *results; /**< borrowed; NULL: results have any length */
 };
 
 /** Export the tools, and tell what is left out by notes: by limits together, else each.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/agent-plan.h"
+#include "api/agent-results.h"
 #include "api/agent-tools.h"
 #include "api/answer.h"
 #include "api/host.h"
@@ -17,6 +18,7 @@
 #include "provider/transcript.h"
 #include "registry/document.h"
 
+_Static_assert(CONFIG_RESULT_BYTES_DEFAULT == TOOLRACK_AGENT_RESULT_BYTES_DEFAULT, "one default");
 _Static_assert(TOOLRACK_CONVERSATION_ID_SIZE >= TRANSCRIPT_ID_ROOM, "an id has room");
 
 void toolrack_conversation_id(char ret[TOOLRACK_CONVERSATION_ID_SIZE]) {
@@ -38,6 +40,15 @@ static int check(enum toolrack_format format, const char *text, size_t length,
     return code;
 }
 
+static bool has_own(void *user, const char *name) {
+    return agent_results_has(user, name);
+}
+
+static int call_own(void *user, const struct format_call *call, struct buf *out,
+                    struct toolrack_error *err) {
+    return agent_results_call(user, call, out, err);
+}
+
 static int answer(void *user, const char *message, size_t length, const struct agent_watch *watch,
                   struct toolrack_text **ret, struct toolrack_error *err) {
     const struct agent_tools *tools = user;
@@ -46,7 +57,17 @@ static int answer(void *user, const char *message, size_t length, const struct a
     memcpy(&call, app, app->size < sizeof call ? app->size : sizeof call);
     call.size = sizeof call;
     call.model = tools->app->model;
-    return answer_message(tools->host, tools->app->format, message, length, &call, watch, ret, err);
+    const struct answer_extra extra = {.keeping = &tools->results->keeping,
+                                       .user = tools->results,
+                                       .has = has_own,
+                                       .call = call_own};
+    return answer_message(tools->host, tools->app->format, message, length, &call, watch, &extra,
+                          ret, err);
+}
+
+static int define_more(void *user, struct toolrack_text **ret, struct toolrack_error *err) {
+    const struct agent_tools *tools = user;
+    return agent_results_define(tools->results, ret, err);
 }
 
 /* A number of tokens, or null. */
@@ -240,11 +261,12 @@ int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *o
     const bool goes_on = taken.resume != 0;
     if ((taken.endpoint != NULL && taken.model == NULL && !goes_on) ||
         (taken.task == NULL && !goes_on) || taken.call == NULL ||
-        taken.call->conversation == NULL || taken.steps_max > TOOLRACK_AGENT_STEPS_MAX) {
+        taken.call->conversation == NULL || taken.steps_max > TOOLRACK_AGENT_STEPS_MAX ||
+        taken.result_bytes_max > TOOLRACK_AGENT_RESULT_BYTES_MAX) {
         return error_set(err, TOOLRACK_E_INVALID,
                          "a conversation needs a model for its endpoint, a task, an id (in the "
-                         "options of its calls) and at most %d steps",
-                         TOOLRACK_AGENT_STEPS_MAX);
+                         "options of its calls), at most %d steps and results of at most %d bytes",
+                         TOOLRACK_AGENT_STEPS_MAX, TOOLRACK_AGENT_RESULT_BYTES_MAX);
     }
     CLEANUP(arena_finish) struct arena arena;
     struct named_model model;
@@ -261,7 +283,16 @@ int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *o
     if (code < 0) {
         return code;
     }
-    CLEANUP(agent_tools_finish) struct agent_tools tools = {.host = host, .app = &taken};
+    if (taken.result_bytes_max == 0) {
+        taken.result_bytes_max = config_agent_result_bytes(host->config);
+    }
+    CLEANUP(agent_results_finish) struct agent_results results = {0};
+    CLEANUP(agent_tools_finish)
+    struct agent_tools tools = {.host = host, .app = &taken, .results = &results};
+    code = agent_results_init(&results, &tools, err);
+    if (code < 0) {
+        return code;
+    }
     CLEANUP(buf_finish) struct buf system = BUF_INIT;
     const bool plans = taken.plan != 0;
     if (plans) {
@@ -282,6 +313,8 @@ int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *o
                                     .query = query,
                                     .parameters = parameters,
                                     .kept = goes_on ? &kept : NULL,
+                                    .more = define_more,
+                                    .results = results.store,
                                     .state_dir = host->places.kept_dir,
                                     .app = &taken,
                                     .place = model.place,
@@ -312,7 +345,8 @@ int toolrack_conversations(struct toolrack *host, struct toolrack_text **ret,
 
 int toolrack_conversation_remove(struct toolrack *host, const char *id,
                                  struct toolrack_error *err) {
-    return kept_remove(host->places.kept_dir, id, err);
+    int code = kept_remove(host->places.kept_dir, id, err);
+    return code < 0 ? code : results_forget(host->places.kept_dir, id, err);
 }
 
 /* The names of what was called in the messages that are answered, each once. */

@@ -42,7 +42,8 @@ struct answer {
     const char *arguments;          /* likewise */
     bool quick;                     /* the tool was quick so far */
     bool begun;                     /* or need not begin */
-    struct toolrack_result *result; /* NULL: it failed */
+    struct toolrack_result *result; /* NULL: it failed, or is the conversation's own */
+    struct buf own;                 /* result of a call of the conversation's own */
     struct toolrack_error err;
 
     /* With a watch, under the lock of the turn. */
@@ -63,6 +64,7 @@ struct turn {
     const struct toolrack_call_options *options;
     const struct agent_watch *watch;               /* NULL: nobody watches */
     const struct toolrack_export_options *offered; /* NULL: any tool may be called */
+    const struct answer_extra *extra;              /* or NULL */
     yyjson_doc *names;                             /* see export_names(); NULL: not read yet */
     struct answer *answers;                        /* one for each call, in their order */
     pthread_mutex_t lock;
@@ -74,6 +76,7 @@ static void turn_finish(struct turn *turn) {
     for (size_t i = 0; turn->answers != NULL && i < turn->message.count; i++) {
         toolrack_result_free(turn->answers[i].result);
         free(turn->answers[i].said);
+        buf_finish(&turn->answers[i].own);
     }
     free(turn->answers);
     yyjson_doc_free(turn->names);
@@ -271,6 +274,23 @@ static bool mend_arguments(struct turn *turn, struct answer *answer,
     return text != NULL && answer->arguments != NULL;
 }
 
+/* Answer a call of the conversation's own. @return whether it is one */
+static bool answer_own(const struct turn *turn, struct answer *answer) {
+    const struct answer_extra *extra = turn->extra;
+    const char *name = answer->call->name;
+    while (extra != NULL && name != NULL && !extra->has(extra->user, name)) {
+        name = strip_prefix(name);
+    }
+    if (extra == NULL || name == NULL) {
+        return false;
+    }
+    answer->begun = true;
+    if (extra->call(extra->user, answer->call, &answer->own, &answer->err) < 0) {
+        buf_finish(&answer->own);
+    }
+    return true;
+}
+
 /* Find the tool to call, and its arguments. A failure is that of the call. */
 static void prepare(struct turn *turn, struct answer *answer) {
     const struct format_call *call = answer->call;
@@ -408,7 +428,8 @@ static void tell_content(const struct turn *turn, size_t index, struct agent_cal
                          const char *json, size_t length) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, 0);
     yyjson_val *root = yyjson_doc_get_root(doc);
-    bool is_content = toolrack_result_is_content(turn->answers[index].result);
+    const struct toolrack_result *result = turn->answers[index].result;
+    bool is_content = result != NULL && toolrack_result_is_content(result);
     yyjson_val *text = is_content ? yyjson_ptr_get(root, "/content/0/text") : root;
     end->text = yyjson_is_str(text) ? yyjson_get_str(text) : json;
     end->length = yyjson_is_str(text) ? yyjson_get_len(text) : length;
@@ -420,6 +441,11 @@ static void tell_end(const struct turn *turn, size_t index) {
     struct agent_call_end end = {.code = answer->result != NULL ? 0 : answer->err.code,
                                  .duration_ns = answer->duration_ns};
     CLEANUP(buf_finish) struct buf said = BUF_INIT;
+    if (answer->own.length > 0) {
+        end.code = 0;
+        tell_content(turn, index, &end, answer->own.data, answer->own.length);
+        return;
+    }
     if (answer->result == NULL) {
         format_add_failure(&said, &answer->err);
         end.text = said.failed ? "" : said.data;
@@ -533,6 +559,10 @@ static int write_all(const struct turn *turn, struct toolrack_text **ret,
             outcomes[i].is_content = toolrack_result_is_content(answer->result);
             outcomes[i].changed =
                     toolrack_result_changed(answer->result, &outcomes[i].changed_length);
+            outcomes[i].keeping = turn->extra != NULL ? turn->extra->keeping : NULL;
+        } else if (answer->own.length > 0) {
+            outcomes[i].json = answer->own.data;
+            outcomes[i].length = answer->own.length;
         }
     }
     int code = format_write_results(&turn->message, outcomes, &out, err);
@@ -553,6 +583,7 @@ static int make_answers(struct turn *turn, struct toolrack_error *err) {
         /* Members are set one by one: the error in the struct is large. */
         answer->turn = turn;
         answer->result = NULL;
+        answer->own = BUF_INIT;
         answer->call = &turn->message.calls[i];
         answer->name = answer->call->name;
         answer->arguments = answer->call->arguments;
@@ -563,7 +594,7 @@ static int make_answers(struct turn *turn, struct toolrack_error *err) {
         answer->begun = answer->call->problem != NULL;
         if (answer->begun) {
             answer->err = *answer->call->problem;
-        } else {
+        } else if (!answer_own(turn, answer)) {
             prepare(turn, answer);
         }
         answer->ended = answer->begun;
@@ -574,10 +605,10 @@ static int make_answers(struct turn *turn, struct toolrack_error *err) {
 
 int answer_message(struct toolrack *host, enum toolrack_format format, const char *message,
                    size_t length, const struct toolrack_call_options *options,
-                   const struct agent_watch *watch, struct toolrack_text **ret,
-                   struct toolrack_error *err) {
+                   const struct agent_watch *watch, const struct answer_extra *extra,
+                   struct toolrack_text **ret, struct toolrack_error *err) {
     struct toolrack_call_options taken = TOOLRACK_CALL_OPTIONS_INIT;
-    struct turn turn = {.host = host, .options = &taken, .watch = watch};
+    struct turn turn = {.host = host, .options = &taken, .watch = watch, .extra = extra};
     if (options != NULL) {
         memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
         taken.size = sizeof taken;
@@ -618,5 +649,5 @@ int answer_message(struct toolrack *host, enum toolrack_format format, const cha
 int toolrack_answer(struct toolrack *host, enum toolrack_format format, const char *message,
                     size_t length, const struct toolrack_call_options *options,
                     struct toolrack_text **ret, struct toolrack_error *err) {
-    return answer_message(host, format, message, length, options, NULL, ret, err);
+    return answer_message(host, format, message, length, options, NULL, NULL, ret, err);
 }

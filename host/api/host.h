@@ -14,7 +14,7 @@
  *   own-settings.c  what plugins enable and disable of their own tools
  *   listeners.c    who receives events beside the app's own callback
  *   answer.c       the calls of a model's message, and their results
- *   agent.c        a conversation with a provider
+ *   agent.c        a conversation with a provider; agent-*.c its parts
  *   models.c       models of providers that the configuration names
  *   why.c          isolation and state of a plugin
  *   plugins.c      lists of plugins

@@ -79,6 +79,7 @@ struct options {
     struct texts headers;
     struct texts query;
     struct texts parameters;
+    uint32_t max_result; /**< bytes; 0: not given */
     const char *max_steps;
     uint32_t max_wait_s; /**< 0 when not given */
     bool plan;

@@ -23,6 +23,9 @@
 #include "cli/person.h"
 #include "toolrack/agent.h"
 
+/* Least of --max-result: the model is to get some sense of a result. */
+#define RESULT_BYTES_MIN 1024u
+
 /* How long until calls are cancelled again: some may have been starting at the Ctrl-C. */
 #define CANCEL_AGAIN_MS 50u
 
@@ -157,6 +160,12 @@ static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
     }
     ret->verbose = options->verbose;
     ret->plan = options->plan;
+    if (options->max_result > TOOLRACK_AGENT_RESULT_BYTES_MAX ||
+        (options->max_result != 0 && options->max_result < RESULT_BYTES_MIN)) {
+        return cli_error(cli, TOOLRACK_E_INVALID, "--max-result takes bytes from %u to %d, not %u",
+                         RESULT_BYTES_MIN, TOOLRACK_AGENT_RESULT_BYTES_MAX, options->max_result);
+    }
+    ret->result_bytes_max = options->max_result;
     ret->wait_ms_max = (uint64_t)options->max_wait_s * 1000;
     long long steps = TOOLRACK_AGENT_STEPS_DEFAULT;
     if (options->max_steps != NULL &&

@@ -214,6 +214,8 @@ static const struct option_spec agent_options[] = {
         {"max-steps", "N", "at most N requests to the model (20)", OPTION_TEXT, MEMBER(max_steps)},
         {"max-wait", "TIME", "wait so long at most for a busy provider: 30s, 10m (2m)",
          OPTION_DURATION, MEMBER(max_wait_s)},
+        {"max-result", "BYTES", "give it longer results in parts (65536)", OPTION_COUNT,
+         MEMBER(max_result)},
         {"plan", NULL, "let it write plans of calls instead of single calls", OPTION_FLAG,
          MEMBER(plan)},
         {"allow", "A,B", "offer only these tools; repeatable", OPTION_LIST, MEMBER(allow)},
@@ -247,6 +249,10 @@ static const char agent_details[] =
         "text, 9 if the model refuses or a filter of the provider stopped it, 10 if the answer\n"
         "is empty or a call in it cannot be read. Tools that are left out are told; a call of one\n"
         "is answered as NotFound.\n"
+        "\n"
+        "Of a result longer than --max-result the model gets the first part, and a tool that "
+        "reads\n"
+        "and searches the rest, read_result.\n"
         "\n"
         "With --plan the model writes plans, as 'toolrack run' takes them: each is checked, and\n"
         "asked about once, before anything of it runs. What is wrong goes back to the model.\n"

@@ -55,6 +55,9 @@
 #define CONFIG_KEEP_DEFAULT 1u
 #define CONFIG_KEEP_MAX     8u
 
+/* Longest result that a model is given whole, unless the file says otherwise. */
+#define CONFIG_RESULT_BYTES_DEFAULT 65536u
+
 struct config;
 
 /* All pointers but the path are borrowed as long as the configuration exists. */
@@ -177,6 +180,9 @@ yyjson_val *config_choosing(const struct config *config);
 yyjson_val *config_models(const struct config *config);
 /** The one of them that "agent" names; NULL: none. [any-thread] */
 const char *config_agent_model(const struct config *config);
+/** How long a result may be that it gives a model whole, in bytes: that of "agent", or the default.
+ * [any-thread] */
+uint64_t config_agent_result_bytes(const struct config *config);
 
 /* ----------------------------------------------------------------- serving */
 

@@ -12,6 +12,12 @@ const char *config_agent_model(const struct config *config) {
     return yyjson_get_str(yyjson_obj_get(yyjson_obj_get(config->root, "agent"), "model"));
 }
 
+uint64_t config_agent_result_bytes(const struct config *config) {
+    uint64_t bytes =
+            yyjson_get_uint(yyjson_obj_get(yyjson_obj_get(config->root, "agent"), "result_bytes"));
+    return bytes != 0 ? bytes : CONFIG_RESULT_BYTES_DEFAULT;
+}
+
 /* The fix of a name that no model has. */
 static void add_fix(struct buf *out, yyjson_val *models, const char *name, const char *otherwise) {
     struct nearest nearest = nearest_to(name);

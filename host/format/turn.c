@@ -244,6 +244,51 @@ static void take_success(struct taking *taking, const struct format_outcome *out
     }
 }
 
+static bool is_text(const struct turn_piece *piece) {
+    return piece->kind == TURN_TEXT || piece->kind == TURN_RESOURCE;
+}
+
+/* Put what the model is told in place of all text, if that is too long. Images and sounds stay. */
+static void keep_long(struct taking *taking, const struct format_call *call,
+                      const struct format_keeping *keeping) {
+    struct turn_result *result = taking->result;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    CLEANUP(buf_finish) struct buf told = BUF_INIT;
+    size_t length = 0;
+    for (size_t i = 0; i < result->count; i++) {
+        length += is_text(&result->pieces[i]) ? result->pieces[i].length : 0;
+    }
+    if (length <= keeping->length_max) {
+        return;
+    }
+    size_t kept = 1; /* the first piece becomes that of the text */
+    struct turn_piece *pieces = arena_alloc(taking->arena, (result->count + 1) * sizeof *pieces);
+    for (size_t i = 0; i < result->count && pieces != NULL; i++) {
+        const struct turn_piece *piece = &result->pieces[i];
+        if (!is_text(piece)) {
+            pieces[kept++] = *piece;
+        } else if (piece->length > 0) {
+            buf_add(&text, "\n", text.length > 0);
+            buf_add(&text, piece->text, piece->length);
+        }
+    }
+    const char *copy =
+            pieces != NULL && !text.failed &&
+                            keeping->keep(keeping->user, call, text.data, text.length, &told) &&
+                            !told.failed
+                    ? arena_copy(taking->arena, told.data, told.length)
+                    : NULL;
+    if (copy == NULL) {
+        taking->no_memory = true;
+        return;
+    }
+    pieces[0] = (struct turn_piece){.text = copy, .length = told.length};
+    result->pieces = pieces;
+    result->count = kept;
+    result->structured = NULL;
+    result->structured_length = 0;
+}
+
 static int write_result(const struct format_message *message, const struct format_call *call,
                         const struct format_outcome *outcome, struct buf *out,
                         struct toolrack_error *err) {
@@ -268,6 +313,9 @@ static int write_result(const struct format_message *message, const struct forma
         }
         take_success(&taking, &shown);
         result.failed = outcome->is_error;
+        if (outcome->keeping != NULL && !taking.no_memory) {
+            keep_long(&taking, call, outcome->keeping);
+        }
     }
     if (!taking.no_memory) {
         formats[message->format]->write(out, call, &result);

@@ -17,6 +17,16 @@ int format_read_message(enum toolrack_format format, const char *text, size_t le
                         struct format_message *ret, struct toolrack_error *err);
 void format_message_finish(struct format_message *message);
 
+/** What takes the place of a result that is too long for a model. */
+struct format_keeping {
+    size_t length_max; /**< bytes of the text of a result; images and sounds do not count */
+    void *user;
+    /** Append what the model is told in place of the text, which may be changed.
+     * @return whether there was memory */
+    bool (*keep)(void *user, const struct format_call *call, char *text, size_t length,
+                 struct buf *out);
+};
+
 /** The outcome of one call. Borrowed. */
 struct format_outcome {
     const char *json; /**< the result as from toolrack_result_json(); NULL: the call failed */
@@ -27,6 +37,7 @@ struct format_outcome {
     const char *changed;              /**< what was changed in the arguments, as from
                                        * toolrack_result_changed(), or NULL */
     size_t changed_length;
+    const struct format_keeping *keeping; /**< NULL: a result of any length is written */
 };
 
 /** Append what a model is told of a call that failed. */

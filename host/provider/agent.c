@@ -411,12 +411,23 @@ static int judge_ending(struct agent *agent, bool goes_on, struct toolrack_error
     return 0;
 }
 
+/* Offer the tools that are new. */
+static int offer_more(struct agent *agent, struct toolrack_error *err) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *tools = NULL;
+    const struct agent_options *options = agent->options;
+    int code = options->more != NULL ? options->more(options->user, &tools, err) : 0;
+    return code == 0 && tools != NULL ? conversation_add_tools(&agent->conversation,
+                                                               toolrack_text_data(tools, NULL), err)
+                                      : code;
+}
+
 static int take_step(struct agent *agent, bool *ret_goes_on, struct toolrack_error *err) {
     CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
     agent->outcome->steps++;
     buf_clear(&agent->outcome->text);
     keep_ending(agent, NULL);
-    int code = ask(agent, &stream, err);
+    int code = offer_more(agent, err);
+    code = code < 0 ? code : ask(agent, &stream, err);
     if (code == TOOLRACK_E_EXECUTION_FAILED) {
         int withdrawn = check_ending(agent, err); /* the provider reports it as an error */
         code = withdrawn < 0 ? withdrawn : code;
@@ -666,6 +677,9 @@ static int open_parts(struct agent *agent, struct toolrack_error *err) {
     if (code == 0) {
         code = key_add_headers(&agent->key, app->headers, err);
     }
+    if (code == 0 && agent->options->results != NULL) {
+        results_set_key(agent->options->results, &agent->key);
+    }
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *tools = NULL;
     if (code == 0) {
         code = agent->options->definitions(agent->options->user, &tools, err);
@@ -718,6 +732,9 @@ int agent_run(const struct agent_options *options, struct agent_outcome *ret,
     transcript_close(agent.transcript);
     conversation_finish(&agent.conversation);
     http_destroy(agent.http);
+    if (options->results != NULL) {
+        results_set_key(options->results, NULL);
+    }
     key_finish(&agent.key);
     free(agent.url);
     return code;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "provider/outcome.h"
+#include "provider/results.h"
 #include "toolrack/agent.h"
 
 struct kept;
@@ -28,8 +29,12 @@ struct agent_options {
     const char *name;         /**< of the model in the configuration; NULL: it is not from there */
     const char *const *query; /**< what the transcript keeps of these two: those of the app */
     const char *const *parameters; /**< alone, without those of the model in the configuration */
-    struct kept *kept;     /**< the conversation that goes on, with what `app` leaves out filled in;
-                            * NULL: a new one. What it holds is used up */
+    struct kept *kept; /**< the conversation that goes on, with what `app` leaves out filled in;
+                        * NULL: a new one. What it holds is used up */
+    /** The definitions of tools that the model is offered from now on beside the others; asked for
+     * before each request. NULL text: none more. May be NULL. */
+    int (*more)(void *user, struct toolrack_text **ret, struct toolrack_error *err);
+    struct results *results; /**< gets the key; NULL: no result is kept */
     const char *state_dir; /**< NULL: no state folder; then no transcript unless a file is named */
     const struct toolrack_agent_options *app;
     const char *place;        /**< where the URL is set, for messages */

@@ -126,6 +126,32 @@ int conversation_init(struct conversation *ret, enum toolrack_format format, con
     return 0;
 }
 
+/* Gemini has all definitions in one object. */
+int conversation_add_tools(struct conversation *conversation, const char *tools,
+                           struct toolrack_error *err) {
+    static const char outer[] = "[{\"functionDeclarations\":";
+    struct buf *all = &conversation->tools;
+    bool is_inner = conversation->format == TOOLRACK_FORMAT_GEMINI &&
+                    strncmp(tools, outer, sizeof outer - 1) == 0;
+    size_t end = is_inner ? sizeof "]}]" - 1 : sizeof "]" - 1; /* of both */
+    size_t begin = is_inner ? sizeof outer - 1 : 0;
+    size_t length = all->length;
+    if (length > end) {
+        CLEANUP(buf_finish) struct buf last = BUF_INIT;
+        buf_add(&last, all->data + length - end, end);
+        buf_truncate(all, length - end);
+        buf_add_char(all, ',');
+        buf_add_text(all, tools + begin + 1);
+        if (all->failed) {
+            buf_truncate(all, length - end);
+            buf_add(all, last.data, last.length); /* there is room */
+        }
+        return last.failed || all->failed ? error_oom(err) : 0;
+    }
+    buf_add_text(all, tools);
+    return all->failed ? error_oom(err) : 0;
+}
+
 /* ------------------------------------------------------------------ extras */
 
 /* Which formats have an extra, its member, and what is behind the messages for it. */

@@ -51,6 +51,11 @@ struct conversation {
 int conversation_init(struct conversation *ret, enum toolrack_format format, const char *model,
                       const char *system, const char *tools, const char *task,
                       struct toolrack_error *err);
+/** Offer more tools, behind the others: what a provider has cached begins anew.
+ * @param tools  a JSON array of definitions in this format, not empty
+ * @return 0; TOOLRACK_E_NO_MEMORY. */
+int conversation_add_tools(struct conversation *conversation, const char *tools,
+                           struct toolrack_error *err);
 /** Let requests have those of the extras that the format has.
  * @param cache_key  for CONVERSATION_CACHE_KEY; NULL: not that
  * @return 0; TOOLRACK_E_NO_MEMORY. */

@@ -624,6 +624,166 @@ static void a_transcript_is_for_its_owner(void **state) {
     }
 }
 
+/* -------------------------------------------------------------- long results */
+
+/* A configuration with the tool `book`, whose result has 6,000 bytes: some letters, then characters
+ * of two bytes, and in the middle a word to find. `more` are definitions of more tools. */
+static void write_book(const char *more) {
+    static char text[8192];
+    size_t length = (size_t)snprintf(
+            text, sizeof text,
+            "{\"agent\": {\"result_bytes\": 1024}, \"tools\": [%s{\"name\": \"book\", "
+            "\"description\": \"A book\", \"type\": \"function\", \"parameters\": {\"type\": "
+            "\"object\"}, \"implementation\": {\"type\": \"mock\", \"mock_response\": \"",
+            more);
+    for (size_t i = 0; i < 255; i++) {
+        text[length++] = (char)('a' + i % 26);
+    }
+    for (size_t i = 0; i < 2870; i++) {
+        const char *piece = i == 1435 ? "needle" : "\xc3\xa9";
+        memcpy(text + length, piece, strlen(piece));
+        length += strlen(piece);
+    }
+    (void)snprintf(text + length, sizeof text - length, "z\"}}]}");
+    e2e_write("book.json", text);
+}
+#define BOOK(...) AGENT(__VA_ARGS__, "--config", "book.json")
+#define LETTERS   "abcdefghijklmnopqrstuvwxyz*abcdefghijklmnopqrstu"
+
+static void a_long_result_is_read_in_parts(void **state) {
+    (void)state;
+    need_provider();
+    write_book("");
+    static const char *const formats[] = {"openai", "openai-responses", "anthropic", "gemini",
+                                          "ollama"};
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        forget_requests();
+        EXPECT(BOOK("reads-on", "--format", formats[i]), 0,
+               "Last: \"[1 place from byte 0 to 6000 of 6000]\\nbyte 3125: *needle*\\n\"\n",
+               "toolrack: calls book {}\n"
+               "toolrack: book: the result has 6000 bytes; the model is given the first 255, and "
+               "may "
+               "read the rest\n*calls read_result *calls read_result *");
+        assert_int_equal(request_count(), 5);
+    }
+    /* In the last format: what it was given. The second character is not cut, and the third part
+     * begins behind a half. */
+    EXPECT_REQUESTS(
+            "/1/body/messages/2/content",
+            "\"" LETTERS "\\n\\n[These are the first 255 bytes of a result that has 6000. Read "
+            "on: call read_result with {\\\"id\\\": 1, \\\"offset\\\": 255}; *",
+            "/2/body/messages/4/content", "\"[Bytes 257 to 513 of 6000; *offset\\\": 513]\\n*\"",
+            "/3/body/messages/6/content",
+            "\"[Bytes 257 to 259 of 6000; go on with \\\"offset\\\": 259]\\n\xc3\xa9\"");
+}
+
+static void what_reads_is_offered_once_there_is_a_long_result(void **state) {
+    (void)state;
+    need_provider();
+    write_book("");
+    static const char *const formats[] = {"openai", "gemini"};
+    static const char *const pointers[][2] = {{"/0/body/tools/1", "/1/body/tools/1/function/name"},
+                                              {"/0/body/tools/0/functionDeclarations/1",
+                                               "/1/body/tools/0/functionDeclarations/1/name"}};
+    for (size_t i = 0; i < 2; i++) {
+        forget_requests();
+        EXPECT(BOOK("reads-on", "--allow", "book", "--format", formats[i]), 0, NULL, NULL);
+        EXPECT_REQUESTS(pointers[i][0], "", pointers[i][1], "\"read_result\"");
+    }
+    forget_requests();
+    EXPECT(BOOK("reads-on", "--allow", "book", "--max-result", "6000"), 0,
+           "Last: \"NotFound: *read_result' not found; it was not offered\"\n", NULL);
+    EXPECT_REQUESTS("/4/body/tools/1", "");
+    EXPECT(BOOK("reads-on", "--max-result", "12"), 2, "",
+           "toolrack: --max-result takes bytes from *\n");
+}
+
+/* The name of a tool that there is, is that tool's. */
+static void what_reads_has_a_name_of_its_own(void **state) {
+    (void)state;
+    need_provider();
+#define MINE(name)                                                                                 \
+    "{\"name\": \"" name "\", \"description\": \"Mine\", \"type\": \"function\", \"parameters\": " \
+    "{\"type\": \"object\"}, \"implementation\": {\"type\": \"mock\", \"mock_response\": "         \
+    "\"mine\"}}, "
+    write_book(MINE("read_result"));
+    EXPECT(BOOK("reads-other-name", "--allow", "book"), 0, "Last: \"[Bytes 257 to *\n",
+           "*toolrack: the model reads on in long results by read_long_result: *");
+    write_book(MINE("read_result") MINE("read_long_result"));
+    EXPECT(BOOK("reads-other-name"), 0, "Last: \"mine\"\n",
+           "*toolrack: the model cannot read on in long results: *");
+    EXPECT_REQUESTS("/4/body/messages/2/content", "*The rest cannot be read.]\"");
+}
+
+static void what_cannot_be_read_is_told_to_the_model(void **state) {
+    (void)state;
+    need_provider();
+    write_book("");
+    EXPECT(BOOK("reads-wrongly"), 0, "Last: \"InvalidArguments: *id*is required*\"\n", NULL);
+    EXPECT_REQUESTS(
+            "/7/body/messages/4/content", "\"NotFound: *no result 2; 1 *\"",
+            "/7/body/messages/6/content",
+            "\"InvalidArguments: *offset*9300000000000000000 is behind the end *6000 bytes*\"",
+            "/7/body/messages/8/content", "\"InvalidArguments: *offset*whole number*\"",
+            "/7/body/messages/10/content", "\"InvalidArguments: *offset*whole number*\"",
+            "/7/body/messages/12/content", "\"InvalidArguments: *id*whole number*\"",
+            "/7/body/messages/14/content", "\"InvalidArguments: *no argument*path*\"");
+    /* What another conversation keeps is not there. */
+    EXPECT(BOOK("reads-old"), 0, "Last: \"NotFound: *'read_result'*\"\n", NULL);
+}
+
+static void long_results_are_private_files(void **state) {
+    (void)state;
+    need_provider();
+    write_book("");
+    EXPECT(BOOK("reads-on"), 0, NULL, NULL);
+    DIR *dir = opendir("state/results");
+    struct stat st;
+    size_t count = 0;
+    assert_non_null(dir);
+    assert_int_equal(stat("state/results", &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        if (entry->d_name[0] != '.') {
+            assert_int_equal(fstatat(dirfd(dir), entry->d_name, &st, 0), 0);
+            assert_int_equal(st.st_mode & 0777, 0600);
+            assert_int_equal(st.st_size, 6000);
+            count++;
+        }
+    }
+    (void)closedir(dir);
+    assert_int_equal(count, 1);
+    /* They are there when the conversation goes on, and go with it. */
+    EXPECT(RUN("agent", "--endpoint", endpoint, "--model", "converses", "book", "--config",
+               "book.json"),
+           0, NULL, "*book: the result has 6000 bytes; *");
+    EXPECT(RUN("agent", "--continue", "--config", "book.json", "read"), 0,
+           "*[Bytes 255 to 257 of 6000; *\\n\xc3\xa9*", NULL);
+    struct run run = RUN("agent", "--list", "--json");
+    yyjson_doc *doc = yyjson_read(run.out, strlen(run.out), 0);
+    for (size_t i = 0; i < 2; i++) {
+        char pointer[16];
+        (void)snprintf(pointer, sizeof pointer, "/%zu/id", i);
+        const char *id = yyjson_get_str(yyjson_doc_ptr_get(doc, pointer));
+        assert_non_null(id);
+        EXPECT(RUN("agent", "--forget", id), 0, NULL, NULL);
+    }
+    yyjson_doc_free(doc);
+    run_finish(&run);
+    assert_int_equal(rmdir("state/results"), 0);
+    /* Without a state folder they are in memory. */
+    EXPECT(BOOK("reads-on", "--state", ""), 0, "Last: \"[1 place *\n", NULL);
+}
+
+static void the_result_of_a_plan_is_read_in_parts(void **state) {
+    (void)state;
+    need_provider();
+    write_book("");
+    EXPECT(BOOK("reads-a-plan", "--plan"), 0, "Last: \"[1 place *needle*\n",
+           "*run_plan: the result has *");
+    EXPECT_REQUESTS("/1/body/tools/1/function/name", "\"read_result\"");
+}
+
 /* ---------------------------------------------- models of the configuration */
 
 #define MODELS_KEY "sk-models-9876543210"
@@ -952,6 +1112,12 @@ int main(void) {
             TEST(a_key_that_the_model_says_goes_nowhere),
             TEST(a_transcript_is_kept),
             TEST(a_transcript_is_for_its_owner),
+            TEST(a_long_result_is_read_in_parts),
+            TEST(what_reads_is_offered_once_there_is_a_long_result),
+            TEST(what_reads_has_a_name_of_its_own),
+            TEST(what_cannot_be_read_is_told_to_the_model),
+            TEST(long_results_are_private_files),
+            TEST(the_result_of_a_plan_is_read_in_parts),
             TEST(a_model_has_a_name),
             TEST(a_model_may_be_the_default),
             TEST(a_model_without_a_name_is_explained),

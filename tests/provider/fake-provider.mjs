@@ -279,13 +279,18 @@ const inTurn = (...calls) => (results) =>
 // What a person types decides: a sum, a slow call, another ending, or what was typed so far.
 const converse = (results, key, {tasks, hasResults}) => {
     const task = tasks.at(-1);
-    const does = {add: add(2, 3), slow: {name: 'slow', args: {}}, erase: {name: 'erase', args: {}}}[task.split(' ')[0]];
+    const does = {add: add(2, 3), slow: {name: 'slow', args: {}}, erase: {name: 'erase', args: {}},
+                  book, read: read({id: 1, offset: 255, length: 2})}[task.split(' ')[0]];
     const end = {refuse: 'refusal', cut: 'length'}[task];
     return hasResults ? {thought: 'It is done.', text: sum(results.slice(-1)), calls: []}
         : does ? {thought: 'Let me think.', text: 'Let me do it. ', calls: [does]}
         : end ? {text: 'It is fo', calls: [], end}
         : {thought: 'No tool.', text: `${tasks.length}: ${task}`, calls: []};
 };
+
+// A tool of the test's configuration with a long result, and what reads that.
+const book = {name: 'book', args: {}};
+const read = (args, name = 'read_result') => ({name, args});
 
 // What each model says to the results that a request holds; `how` are the ways in which it is sent.
 const parts = {
@@ -330,6 +335,12 @@ const parts = {
     'plans-erasing': {say: inTurn(plan([planned[0], {id: 'e', tool: 'erase', depends_on: ['a']}, {id: 'f', tool: 'erase'}]))},
     'plans-failing': {say: inTurn(plan([planned[0], {...planned[1], for_each: {items: [1, 2], max_items: 1}}]))},
     'plans-slowly': {say: inTurn(plan([{id: 's', tool: 'slow', on_error: 'skip'}, {id: 't', tool: 'slow', depends_on: ['s']}]))},
+    'reads-on': {say: inTurn(book, read({id: 1, offset: 256}), read({id: 1, offset: 257, length: 3}), read({id: 1, find: 'needle'}, 'functions.read_result'))},
+    'reads-other-name': {say: inTurn(book, read({id: 1, offset: 256}, 'read_long_result'))},
+    'reads-wrongly': {say: inTurn(book, read({id: 2}), read({id: 1, offset: 9300000000000000000}), read('{"id": 1, "offset": 99999999999999999999999}'),
+                                  read({id: 1, offset: -1}), read({id: '../../secret'}), read({id: 1, path: '/etc/passwd'}), read({offset: 5}))},
+    'reads-old': {say: inTurn(read({id: 1}))},
+    'reads-a-plan': {say: inTurn(plan([{id: 'a', tool: 'book'}], {result: {$ref: '#/nodes/a/result'}}), read({id: 1, find: 'needle'}))},
     'slow-tool': {say: twoTurns([{name: 'slow', args: {}}, {name: 'slow', args: {}}])},
     'hangs': {say: () => ({text: 'Let me think', calls: []}), how: 'hang'},
     'silent': {how: 'silence'},

@@ -511,6 +511,45 @@ static int whole_turn(struct toolrack_error *err) {
     return code;
 }
 
+/* What is told in place of a long text, with its length and its first bytes. */
+static bool keep_text(void *user, const struct format_call *call, char *text, size_t length,
+                      struct buf *out) {
+    unsigned *kept = user;
+    assert_string_equal(call->name, "a");
+    (*kept)++;
+    buf_printf(out, "%zu %.4s", length, text);
+    return true;
+}
+
+/* All text of a result counts together; images stay. */
+static void a_long_text_is_kept_elsewhere(void **state) {
+    (void)state;
+    static const char content[] =
+            "{\"content\":[{\"type\":\"text\",\"text\":\"12345\"},{\"type\":\"image\",\"data\":"
+            "\"eA==\","
+            "\"mimeType\":\"image/"
+            "png\"},{\"type\":\"text\",\"text\":\"67890\"}],\"structuredContent\":{"
+            "\"a\":1}}";
+    unsigned kept = 0;
+    struct format_keeping keeping = {.length_max = 10, .user = &kept, .keep = keep_text};
+    const struct format_outcome outcome = {
+            .json = content, .length = strlen(content), .is_content = true, .keeping = &keeping};
+    for (int format = 0; format < TOOLRACK_FORMAT_MCP; format++) {
+        CLEANUP(buf_finish) struct buf out = BUF_INIT;
+        write_outcome((enum toolrack_format)format, &outcome, &out);
+        assert_non_null(strstr(out.data, "19 1234"));
+        assert_null(strstr(out.data, "67890"));
+        assert_null(strstr(out.data, "\"a\":1"));
+        assert_non_null(strstr(out.data, format == TOOLRACK_FORMAT_ANTHROPIC ? "eA==" : "image"));
+    }
+    assert_int_equal(kept, TOOLRACK_FORMAT_MCP);
+    keeping.length_max = 17; /* without the line ends between them */
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    write_outcome(TOOLRACK_FORMAT_OPENAI, &outcome, &out);
+    assert_non_null(strstr(out.data, "67890"));
+    assert_int_equal(kept, TOOLRACK_FORMAT_MCP);
+}
+
 static void without_memory_it_says_so(void **state) {
     (void)state;
     struct toolrack_error err;
@@ -536,6 +575,7 @@ int main(void) {
             cmocka_unit_test(a_call_that_was_cut_off_is_not_made),
             cmocka_unit_test(formats_have_names),
             cmocka_unit_test(content_of_other_types_is_empty),
+            cmocka_unit_test(a_long_text_is_kept_elsewhere),
             cmocka_unit_test(without_memory_it_says_so),
     };
     return cmocka_run_group_tests_name("turn", tests, NULL, NULL);

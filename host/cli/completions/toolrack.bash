@@ -77,7 +77,7 @@ _toolrack() {
             _toolrack_reply -W "$(_toolrack_models)" -- "$cur"
             return
             ;;
-        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --max-steps | --system | --profile | --expires | --rate | --owner | --listen) return ;;
+        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --max-steps | --max-result | --system | --profile | --expires | --rate | --owner | --listen) return ;;
     esac
     if [[ -z $verb ]]; then
         _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check version help
@@ -92,7 +92,7 @@ _toolrack() {
         export) options+=' --format --allow --profile --limit --budget --disabled --explain' ;;
         answer) options+=' --format --allow --profile --limit --budget --caller --conversation --timeout --yes' ;;
         default) options+=' --plugin --reset' ;;
-        agent) options+=' --endpoint --model --format --header --query --parameter --max-steps --max-wait --plan --allow --profile --limit --budget --system --transcript --resume --continue --list --forget' ;;
+        agent) options+=' --endpoint --model --format --header --query --parameter --max-steps --max-wait --max-result --plan --allow --profile --limit --budget --system --transcript --resume --continue --list --forget' ;;
         grant) options+=' --for' ;;
         approvals) options+=' --caller' ;;
         token) options+=' --admin --profile --expires --rate --tool --approves' ;;

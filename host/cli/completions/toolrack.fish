@@ -120,6 +120,7 @@ complete -c toolrack -n '__fish_seen_subcommand_from agent' -l query -x -d 'Add 
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l parameter -x -d 'Such as temperature=0.2'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l max-steps -x -d 'Ask the model so often at most'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l max-wait -x -d 'Wait so long at most for a busy provider'
+complete -c toolrack -n '__fish_seen_subcommand_from agent' -l max-result -x -d 'Give it longer results in parts'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l plan -d 'Let it write plans of calls'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l allow -x -d 'Offer only these tools'
 complete -c toolrack -n '__fish_seen_subcommand_from agent' -l profile -x -d 'Offer only the tools of this profile'

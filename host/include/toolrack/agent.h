@@ -23,6 +23,10 @@ extern "C" {
 /** How long a provider that is busy may ask to wait by default. */
 #define TOOLRACK_AGENT_WAIT_MS_DEFAULT 120000
 
+/** Longest result that a model is given whole by default, and at most. */
+#define TOOLRACK_AGENT_RESULT_BYTES_DEFAULT 65536
+#define TOOLRACK_AGENT_RESULT_BYTES_MAX     67108864
+
 /** Room for the id of a conversation that toolrack_conversation_id() makes, with its final zero. */
 #define TOOLRACK_CONVERSATION_ID_SIZE 40
 
@@ -114,6 +118,11 @@ struct toolrack_agent_options {
      * without a message of the user, where the last run of it did not come to an answer. Calls that
      * had not ended are told to the model as such, and never repeated. */
     uint64_t resume;
+    /** Longest result of a tool that the model is given whole, in bytes, up to
+     * TOOLRACK_AGENT_RESULT_BYTES_MAX. Of a longer one it is given the first quarter of so much,
+     * and offered a tool of this conversation that reads the rest, read_result. 0: the number of
+     * the configuration, or TOOLRACK_AGENT_RESULT_BYTES_DEFAULT */
+    uint64_t result_bytes_max;
 };
 #define TOOLRACK_AGENT_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_agent_options), .stop_fd = -1 }
