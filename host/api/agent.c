@@ -92,16 +92,12 @@ static void add_usage(yyjson_mut_doc *doc, yyjson_mut_val *root,
 
 static void add_cost(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct agent_outcome *outcome,
                      const struct prices *prices) {
-    const struct toolrack_usage *usage = &outcome->usage;
     if (!outcome->has_usage || prices->currency == NULL) {
         (void)yyjson_mut_obj_add_null(doc, root, "cost");
         return;
     }
     yyjson_mut_val *cost = yyjson_mut_obj_add_obj(doc, root, "cost");
-    double amount = prices_cost(prices, usage->input > 0 ? (uint64_t)usage->input : 0,
-                                usage->cached > 0 ? (uint64_t)usage->cached : 0,
-                                usage->output > 0 ? (uint64_t)usage->output : 0);
-    (void)yyjson_mut_obj_add_real(doc, cost, "amount", amount);
+    (void)yyjson_mut_obj_add_real(doc, cost, "amount", prices_cost(prices, &outcome->usage));
     document_add_text(doc, cost, "currency", prices->currency);
 }
 

@@ -82,9 +82,11 @@ static const char *const *join(struct arena *arena, const struct list_kind *kind
 
 static void read_prices(yyjson_val *prices, struct prices *ret) {
     yyjson_val *cached = yyjson_obj_get(prices, "cached");
+    yyjson_val *written = yyjson_obj_get(prices, "written");
     const char *currency = yyjson_get_str(yyjson_obj_get(prices, "currency"));
     ret->input = yyjson_get_num(yyjson_obj_get(prices, "input"));
     ret->cached = cached != NULL ? yyjson_get_num(cached) : ret->input;
+    ret->written = written != NULL ? yyjson_get_num(written) : ret->input;
     ret->output = yyjson_get_num(yyjson_obj_get(prices, "output"));
     ret->currency = prices == NULL ? NULL : currency != NULL ? currency : CURRENCY_DEFAULT;
 }
@@ -234,6 +236,7 @@ static void add_prices(yyjson_mut_doc *doc, yyjson_mut_val *object, yyjson_val *
     yyjson_mut_val *made = yyjson_mut_obj_add_obj(doc, object, "prices");
     (void)yyjson_mut_obj_add_real(doc, made, "input", prices.input);
     (void)yyjson_mut_obj_add_real(doc, made, "cached", prices.cached);
+    (void)yyjson_mut_obj_add_real(doc, made, "written", prices.written);
     (void)yyjson_mut_obj_add_real(doc, made, "output", prices.output);
     document_add_text(doc, made, "currency", prices.currency);
 }

@@ -9,13 +9,14 @@
 static const char *const headings[] = {"NAME", "DEFAULT", "MODEL",   "FORMAT",
                                        "KEY",  "PRICES",  "ENDPOINT"};
 
-/* "0.25 in, 0.025 cached, 2 out USD": for a million tokens. */
+/* "0.25 in, 0.025 cached, 0.3 written, 2 out USD": for a million tokens. */
 static void add_prices(struct table *table, yyjson_val *prices) {
     char text[160] = "";
     if (prices != NULL && !yyjson_is_null(prices)) {
-        (void)snprintf(text, sizeof text, "%.10g in, %.10g cached, %.10g out %s",
+        (void)snprintf(text, sizeof text, "%.10g in, %.10g cached, %.10g written, %.10g out %s",
                        yyjson_get_num(yyjson_obj_get(prices, "input")),
                        yyjson_get_num(yyjson_obj_get(prices, "cached")),
+                       yyjson_get_num(yyjson_obj_get(prices, "written")),
                        yyjson_get_num(yyjson_obj_get(prices, "output")),
                        rows_member(prices, "currency", ""));
     }

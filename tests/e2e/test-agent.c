@@ -793,7 +793,9 @@ static void write_models(const char *more) {
     char text[2048];
     (void)snprintf(
             text, sizeof text,
-            "{\"models\": {\"fast\": {\"endpoint\": \"%s\", \"model\": \"two-turn\"},\n"
+            "{\"models\": {\"fast\": {\"endpoint\": \"%s\", \"model\": \"two-turn\", \"prices\": {"
+            "\"input\": 1000000, \"cached\": 500000, \"output\": 2000000, \"currency\": "
+            "\"EUR\"}},\n"
             "\"claude\": {\"endpoint\": \"%s\", \"format\": \"anthropic\", \"model\": "
             "\"text-only\", \"key_env\": \"MODELS_KEY\", \"headers\": {\"X-Team\": \"tools\", "
             "\"X-Other-Key\": \"other-9876543210\"}, \"query\": {\"v\": \"1\"}, \"parameters\": "
@@ -828,6 +830,15 @@ static void a_model_has_a_name(void **state) {
     /* With an endpoint no name is looked up: a model may be called as another one is there. */
     EXPECT(NAMED("--model", "text-only", "--endpoint", endpoint), 0, "Nothing to do.\n", NULL);
     EXPECT(NAMED("--model", "text-only"), 3, "", "*answers 404: there is no model fast\n");
+}
+
+/* 1,376 tokens at 1, 1,024 of a cache at a half, and 60 that the model wrote at 2. */
+static void a_conversation_costs_what_its_model_does(void **state) {
+    (void)state;
+    need_provider();
+    write_models("");
+    EXPECT_JSON(NAMED("--model", "fast", "--json"), 0, "/usage/input", "2400", "/usage/cached",
+                "1024", "/usage/output", "60", "/cost", "{\"amount\":2008.0,\"currency\":\"EUR\"}");
 }
 
 static void a_model_may_be_the_default(void **state) {
@@ -1119,6 +1130,7 @@ int main(void) {
             TEST(long_results_are_private_files),
             TEST(the_result_of_a_plan_is_read_in_parts),
             TEST(a_model_has_a_name),
+            TEST(a_conversation_costs_what_its_model_does),
             TEST(a_model_may_be_the_default),
             TEST(a_model_without_a_name_is_explained),
             TEST(the_key_of_a_named_model_is_shown_nowhere),

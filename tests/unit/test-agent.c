@@ -138,12 +138,27 @@ static void headers_are_lines_that_may_be_sent(void **state) {
 
 static void tokens_have_prices(void **state) {
     (void)state;
+    static const struct {
+        int64_t input, cached, written, output;
+        double cost;
+    } cases[] = {
+            {1000000, 500000, 250000, 500000, 0.5 + 0.25 + 1 + 4},
+            {0, 0, 0, 0, 0},
+            {1000000, -1, -1, -1, 2},
+            {-1, -1, -1, 1000000, 8},
+            /* A provider that counts the cached ones beside the others. */
+            {1000000, INT64_MAX, INT64_MAX, 0, 0.5},
+    };
     /* Sums of powers of two have no error. */
-    const struct prices prices = {.input = 2, .cached = 0.5, .output = 8, .currency = "USD"};
-    assert_true(prices_cost(&prices, 1000000, 500000, 500000) == 1 + 0.25 + 4);
-    assert_true(prices_cost(&prices, 0, 0, 0) == 0);
-    /* A provider that counts the cached ones beside the others. */
-    assert_true(prices_cost(&prices, 1000000, UINT64_MAX, 0) == 0.5);
+    const struct prices prices = {.input = 2, .cached = 0.5, .written = 4, .output = 8};
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct toolrack_usage usage = TOOLRACK_USAGE_INIT;
+        usage.input = cases[i].input;
+        usage.cached = cases[i].cached;
+        usage.written = cases[i].written;
+        usage.output = cases[i].output;
+        assert_true(prices_cost(&prices, &usage) == cases[i].cost);
+    }
 }
 
 /* ---------------------------------------------------------------- parameters */

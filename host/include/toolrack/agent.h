@@ -161,7 +161,7 @@ TOOLRACK_API int toolrack_agent(struct toolrack *host, const struct toolrack_age
 /** The models that the configuration names: a JSON array of objects of name, endpoint, format,
  * model (the provider's name), key_env (the variable of the environment that has the key, or null),
  * headers (their names: a value may be a key), query, parameters, prices (what a million tokens
- * cost: input, cached, output, currency; or null) and is_default (toolrack_agent() takes it without
+ * cost: input, cached, written, output, currency; or null) and is_default (toolrack_agent() takes it without
  * a name).
  * @param ret  receives a reference
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
