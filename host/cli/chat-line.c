@@ -449,13 +449,15 @@ static enum chat_read read_line(struct chat_line *line, struct buf *ret) {
     /* Else the prompt would be there before the keys are. */
     (void)libedit.el_set(line->el, EL_PREP_TERM, 1);
     const char *text = libedit.el_gets(line->el, &count);
-    if (text != NULL && !line->is_cleared) {
+    if (text != NULL) {
         buf_add(ret, text, (size_t)count);
     }
     if (!line->is_plain) {
         (void)fputs(PASTE_OFF, line->out);
     }
-    if (text == NULL) {
+    /* An empty line that is dropped is none for libedit either. */
+    const bool has_ended = text == NULL && !line->is_cleared;
+    if (has_ended) {
         (void)fputs("\n", line->out);
     }
     (void)fflush(line->out);
@@ -464,7 +466,7 @@ static enum chat_read read_line(struct chat_line *line, struct buf *ret) {
         line->cli->signal = ended_by;
         return CHAT_STOPPED;
     }
-    return text == NULL ? CHAT_ENDED : line->is_cleared ? CHAT_CLEARED : CHAT_READ;
+    return has_ended ? CHAT_ENDED : line->is_cleared ? CHAT_CLEARED : CHAT_READ;
 }
 
 enum chat_read chat_line_read(struct chat_line *line, struct buf *ret) {

@@ -259,9 +259,13 @@ static void ctrl_c_clears_a_line_and_stops_an_answer(void **state) {
     struct chat chat;
     need_provider();
     CHAT(&chat);
-    type(&chat, "not to be sent" CTRL_C);
-    SEE(&chat, "^C");
-    SEE(&chat, PROMPT);
+    static const char *const typed[] = {"not to be sent", "", "\022not to be searched", "one\\\r"};
+    for (size_t i = 0; i < sizeof typed / sizeof typed[0]; i++) {
+        type(&chat, typed[i]);
+        type(&chat, CTRL_C);
+        SEE(&chat, "^C");
+        SEE(&chat, PROMPT);
+    }
     for (size_t i = 0; i < 2; i++) {
         type(&chat, "slow\r");
         SEE(&chat, "slow");
