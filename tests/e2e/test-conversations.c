@@ -357,7 +357,14 @@ static void they_are_listed_and_removed(void **state) {
     yyjson_doc *doc = yyjson_read(run.out, strlen(run.out), 0);
     const char *id = yyjson_get_str(yyjson_doc_ptr_get(doc, "/1/id"));
     EXPECT(RUN("agent", "--resume", id, "and now"), 0, "2: and now\n", NULL);
+    char result[128];
+    (void)snprintf(result, sizeof result, "state/results/%s.1", id);
+    assert_int_equal(mkdir("state/results", 0700), 0);
+    e2e_write(result, "a long result");
+    e2e_write("state/results/other.1", "of another one");
     EXPECT_JSON(RUN("agent", "--forget", id, "--json"), 0, "/removed", "true");
+    assert_int_equal(access(result, F_OK), -1);
+    assert_int_equal(access("state/results/other.1", F_OK), 0);
     EXPECT(RUN("agent", "--resume", id, "and now"), 3, "", NULL);
     yyjson_doc_free(doc);
     run_finish(&run);
