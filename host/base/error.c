@@ -149,6 +149,26 @@ const char *error_mistake(const struct toolrack_error *err, size_t index,
     return at;
 }
 
+void error_prefix(struct toolrack_error *err, const char *text) {
+    if (err == NULL) {
+        return;
+    }
+    char message[ERROR_MESSAGE_MAX];
+    utf8_copy(message, sizeof message, err->message);
+    int length = snprintf(err->message, sizeof err->message, "%s: %s", text, message);
+    size_t begins = strlen(text) + strlen(": ");
+    if (err->brief_length > 0) {
+        err->brief_length += begins;
+    }
+    if (length >= (int)sizeof err->message) {
+        mark_cut(err);
+    }
+    utf8_make_line(err->message);
+    if (err->brief_length > strlen(err->message)) {
+        err->brief_length = 0; /* all of it */
+    }
+}
+
 void error_append(struct toolrack_error *err, const char *text) {
     if (err == NULL) {
         return;

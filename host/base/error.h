@@ -77,6 +77,10 @@ bool error_keep_mistake(struct toolrack_error *err, const char *field, const cha
  * NULL from their number on. [any-thread] */
 const char *error_mistake(const struct toolrack_error *err, size_t index, const char **ret_message);
 
+/** Put a text and ": " before the message, as one line; what has no room is cut off the end. `err`
+ * may be NULL. [any-thread] */
+void error_prefix(struct toolrack_error *err, const char *text);
+
 /** Append to the message, "; " and `text`, as one line; cut if it is too long. `err` may be NULL.
  * [any-thread] */
 void error_append(struct toolrack_error *err, const char *text);

@@ -351,13 +351,35 @@ static void stop(struct plan_run *run, const struct toolrack_error *err) {
     schedule_stop(&run->schedule);
 }
 
+/* The run ends, or waits, for a node: its error says which, and of which tool. */
+static void name_node(struct plan_run *run, uint32_t index, bool is_fallback) {
+    const struct plan_node *node = &run->options.plan->nodes[index];
+    CLEANUP(buf_finish) struct buf words = BUF_INIT;
+    buf_printf(&words, "node '%s' (%s)", node->id,
+               is_fallback && node->fallback_tool != NULL ? node->fallback_tool : node->tool);
+    if (!words.failed) {
+        error_prefix(run->err, words.data);
+    }
+}
+
+/* The same for what a node failed of. */
+static void stop_for(struct plan_run *run, uint32_t index, bool is_fallback,
+                     const struct toolrack_error *err) {
+    if (!run->stopped) {
+        stop(run, err);
+        name_node(run, index, is_fallback);
+    }
+}
+
 /* A node waits for an approval, which may take hours: what does not need it goes on. */
-static void wait_for_approval(struct plan_run *run, struct node_run *node) {
+static void wait_for_approval(struct plan_run *run, uint32_t index, bool is_fallback) {
+    struct node_run *node = &run->nodes[index];
     node->waits = true;
     if (!run->waits) {
         run->waits = true;
         run->code = toolrack_error_code(node->err);
         toolrack_error_copy(run->err, node->err);
+        name_node(run, index, is_fallback);
     }
 }
 
@@ -632,9 +654,9 @@ static void end_item(struct plan_run *run, struct flight *flight, struct toolrac
     node->failed = true;
     node->err = STEAL(flight->err);
     if (toolrack_error_code(node->err) == TOOLRACK_E_CONFIRMATION_REQUIRED && !may_fail) {
-        wait_for_approval(run, node);
+        wait_for_approval(run, flight->node, flight->is_fallback);
     } else if (!may_fail) {
-        stop(run, node->err);
+        stop_for(run, flight->node, flight->is_fallback, node->err);
     }
 }
 
@@ -781,7 +803,7 @@ static void fail_to_begin(struct plan_run *run, uint32_t index, const struct too
     struct flight *flight = has_fallback ? new_flight(run, index, 0) : NULL;
     if (flight == NULL) {
         if (plan->on_error != PLAN_SKIP) {
-            stop(run, err);
+            stop_for(run, index, false, err);
         }
         end_node(run, index, SCHEDULE_FAILED, err);
         return;
@@ -1026,7 +1048,7 @@ static bool restore_node(struct plan_run *run, uint32_t index) {
     release_needs(run, index);
     end_skipped(run);
     if (kept->state == SCHEDULE_FAILED && run->options.plan->nodes[index].on_error != PLAN_SKIP) {
-        stop(run, kept->err);
+        stop_for(run, index, false, kept->err);
     }
     return true;
 }

@@ -89,7 +89,8 @@ void plan_run_destroy(struct plan_run *run);
 
 /** Run the plan to its end, once.
  * @param ret  receives the result as JSON, of the plan's "result"
- * @param err  on failure the error of the node that stopped it
+ * @param err  on failure the error of the node that stopped it, with which node it is before its
+ *             message
  * @return 0; the code of the node that stopped it; TOOLRACK_E_CANCELLED; TOOLRACK_E_TIMEOUT; that
  *         of `keep`; TOOLRACK_E_REFUSED: a result that is needed was not kept;
  *         TOOLRACK_E_NO_MEMORY. When it returns no call runs any more. [call-thread] */

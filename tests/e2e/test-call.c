@@ -203,6 +203,23 @@ static void a_terminal_is_asked_by_a_plan(void **state) {
     }
 }
 
+/* The error of a run is that of a node, and says of which. */
+static void a_failed_run_names_its_node(void **state) {
+    (void)state;
+    e2e_write("plan.json",
+              "{\"nodes\": [{\"id\": \"good\", \"tool\": \"add\", \"arguments\": {\"a\": "
+              "1, \"b\": 2}}, {\"id\": \"bad\", \"tool\": \"fails\", \"depends_on\": "
+              "[\"good\"]}]}");
+    EXPECT(RUN("run", "plan.json"), 7, "",
+           "*toolrack: ExecutionFailed: *node 'bad' (fails): *the disk is full\n");
+    struct run run = RUN("run", "plan.json", "--json");
+    assert_int_equal(run.exit, 7);
+    EXPECT_MATCH(run.out,
+                 "*\"event\":\"end\",\"state\":\"failed\",*\"message\":\"node 'bad' (fails): "
+                 "*the disk is full\"*");
+    run_finish(&run);
+}
+
 static void ctrl_c_ends_a_question_too(void **state) {
     (void)state;
     struct run run =
@@ -231,6 +248,7 @@ int main(void) {
             TEST(a_terminal_is_asked),
             TEST(a_terminal_is_asked_by_a_plan),
             TEST(ctrl_c_ends_a_question_too),
+            TEST(a_failed_run_names_its_node),
     };
     return cmocka_run_group_tests_name("call", tests, NULL, NULL);
 }

@@ -52,6 +52,15 @@ static void error_message_is_one_line_and_cut_at_a_character(void **state) {
     (void)error_set(&err, TOOLRACK_E_IO, "%.700s", text);
     error_append(&err, text);
     assert_string_equal(err.message + ERROR_MESSAGE_MAX - 5, "x\xe2\x80\xa6");
+    error_prefix(&err, "before");
+    assert_int_equal(strncmp(err.message, "before: xxx", 11), 0);
+    assert_string_equal(err.message + ERROR_MESSAGE_MAX - 5, "x\xe2\x80\xa6");
+    /* What of it is for whoever calls stays so. */
+    (void)error_set(&err, TOOLRACK_E_IO, "told, kept");
+    err.brief_length = 4;
+    error_prefix(&err, "node");
+    assert_string_equal(err.message, "node: told, kept");
+    assert_int_equal(err.brief_length, 10);
     assert_int_equal(error_set(NULL, TOOLRACK_E_IO, "nobody listens"), TOOLRACK_E_IO);
 }
 
