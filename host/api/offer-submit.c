@@ -79,7 +79,7 @@ static bool take_options(struct offering *offering, const struct toolrack_call_o
     char *at = offering->strings =
             malloc(size_of(own->caller) + size_of(own->channel) + size_of(own->conversation) +
                    size_of(own->trace) + size_of(own->party) + size_of(own->run) +
-                   size_of(own->confirmed_by) + 1);
+                   size_of(own->confirmed_by) + size_of(own->node) + size_of(own->plan) + 1);
     if (at == NULL) {
         return false;
     }
@@ -90,6 +90,8 @@ static bool take_options(struct offering *offering, const struct toolrack_call_o
     own->party = move_string(&at, own->party);
     own->run = move_string(&at, own->run);
     own->confirmed_by = move_string(&at, own->confirmed_by);
+    own->node = move_string(&at, own->node);
+    own->plan = move_string(&at, own->plan);
     return true;
 }
 

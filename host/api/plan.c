@@ -244,6 +244,8 @@ static int submit(void *user, const struct plan_call *call, toolrack_done *done,
     struct running *running = user;
     struct toolrack *host = running->plan->host;
     struct toolrack_call_options options = running->call;
+    options.node = running->plan->plan->nodes[call->node].id;
+    options.plan = running->plan->plan->name;
     CLEANUP(toolrack_tool_unrefp)
     struct toolrack_tool *now = as_set_now(host, call->tool);
     const char *who = plan_consent_covers(running->consent, host->permit, call);

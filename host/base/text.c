@@ -1,7 +1,9 @@
 #include "base/text.h"
 
 #include <stdint.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "base/hidden.h"
 #include "base/utf8.h"
 
@@ -73,6 +75,19 @@ void text_add_cut(struct buf *buf, const char *text, size_t length, size_t width
     }
     buf_add(buf, text, at);
     buf_add_text(buf, ellipsis);
+}
+
+void text_add_in_quotes(struct buf *buf, const char *text, size_t width) {
+    CLEANUP(buf_finish) struct buf cut = BUF_INIT;
+    CLEANUP(buf_finish) struct buf quoted = BUF_INIT;
+    text_add_cut(&cut, text, strlen(text), width);
+    if (!cut.failed) {
+        buf_add_json_string(&quoted, cut.data != NULL ? cut.data : "", cut.length);
+    }
+    if (!quoted.failed && quoted.data != NULL) {
+        text_add_line(buf, quoted.data, quoted.length);
+    }
+    buf->failed = buf->failed || cut.failed || quoted.failed;
 }
 
 void text_add_valid(struct buf *buf, const char *text, size_t length) {

@@ -27,6 +27,10 @@ void text_add_line(struct buf *buf, const char *text, size_t length);
 /** Append well-formed UTF-8, cut to `width` characters; if cut, the last character is "…". */
 void text_add_cut(struct buf *buf, const char *text, size_t length, size_t width);
 
+/** The same in quotes, escaped as in JSON and on one line: what anybody has named cannot be read as
+ * a part of the words around it. */
+void text_add_in_quotes(struct buf *buf, const char *text, size_t width);
+
 /** Append a duration as people read it: "950 ns", "12.3 us", "4.5 ms", "1.2 s". */
 void text_add_duration(struct buf *buf, uint64_t ns);
 

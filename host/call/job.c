@@ -85,7 +85,7 @@ static bool own(struct job *job, const char *arguments, size_t length) {
     size_t size = length + 1 + size_of(options->caller) + size_of(options->channel) +
                   size_of(options->conversation) + size_of(options->trace) +
                   size_of(options->party) + size_of(options->run) + size_of(options->confirmed_by) +
-                  options->secrets_length;
+                  size_of(options->node) + size_of(options->plan) + options->secrets_length;
     job->owned = size > sizeof job->room ? malloc(size) : NULL;
     char *at = job->owned != NULL ? job->owned : job->room;
     if (job->owned == NULL && size > sizeof job->room) {
@@ -105,6 +105,8 @@ static bool own(struct job *job, const char *arguments, size_t length) {
     options->party = move_string(&at, options->party);
     options->run = move_string(&at, options->run);
     options->confirmed_by = move_string(&at, options->confirmed_by);
+    options->node = move_string(&at, options->node);
+    options->plan = move_string(&at, options->plan);
     if (options->secrets != NULL) {
         memcpy(at, options->secrets, options->secrets_length);
         options->secrets = at;

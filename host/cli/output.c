@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,53 @@ void output_take_notes(void (*take)(void *user, const char *text, size_t length)
     notes.user = user;
 }
 
+/* Lines that wait for the end of a question, as they are to be written. */
+static struct {
+    pthread_mutex_t lock; /* held while a line is written, too: none is written into a question */
+    bool holds;
+    struct buf lines;
+    size_t left_out;
+} held = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void output_hold_notes(void) {
+    (void)pthread_mutex_lock(&held.lock);
+    held.holds = true;
+    (void)pthread_mutex_unlock(&held.lock);
+}
+
+void output_release_notes(void) {
+    (void)pthread_mutex_lock(&held.lock);
+    held.holds = false;
+    if (!held.lines.failed && held.lines.length > 0) {
+        (void)write_all(STDERR_FILENO, held.lines.data, held.lines.length);
+    }
+    if (held.left_out > 0) {
+        CLEANUP(buf_finish) struct buf line = BUF_INIT;
+        buf_printf(&line, "toolrack: %zu more lines came while the question was open\n",
+                   held.left_out);
+        if (!line.failed) {
+            (void)write_all(STDERR_FILENO, line.data, line.length);
+        }
+    }
+    buf_finish(&held.lines);
+    held.left_out = 0;
+    (void)pthread_mutex_unlock(&held.lock);
+}
+
+/* Write a line to standard error, or keep it until the question that is open is answered. */
+static void write_note(const struct buf *line) {
+    (void)pthread_mutex_lock(&held.lock);
+    if (!held.holds) {
+        (void)output_line(STDERR_FILENO, line->data, line->length);
+    } else if (held.lines.length > OUTPUT_HELD_MAX) {
+        held.left_out++;
+    } else {
+        width_wrap(&held.lines, "", "  ", line->data, line->length, columns_of(STDERR_FILENO),
+                   false);
+    }
+    (void)pthread_mutex_unlock(&held.lock);
+}
+
 void output_note(const char *format, ...) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     va_list args;
@@ -74,7 +122,7 @@ void output_note(const char *format, ...) {
         text_add_line(&line, text.data, text.length);
     }
     if (!line.failed) {
-        (void)output_line(STDERR_FILENO, line.data, line.length);
+        write_note(&line);
     }
 }
 

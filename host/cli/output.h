@@ -17,6 +17,14 @@ int output_write(int fd, const char *text, size_t length);
  * @return 0; a negative errno. [any-thread] */
 int output_line(int fd, const char *line, size_t length);
 
+/* Most bytes of lines that are held back; later ones are counted. */
+#define OUTPUT_HELD_MAX (1024u * 1024)
+
+/** Hold back what output_note() writes until output_release_notes(), which writes it: a question
+ * stands on the terminal, and no line is written into it. Once at a time. [any-thread] */
+void output_hold_notes(void);
+void output_release_notes(void);
+
 /** Write one line to standard error, prefixed with "toolrack: " and escaped. A failure to
  * write it is not reported. [any-thread] */
 void output_note(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/ask.h"
+#include "cli/output.h"
 #include "cli/pager.h"
 #include "cli/width.h"
 
@@ -63,13 +64,24 @@ void person_release(void) {
     (void)pthread_mutex_unlock(&one_question);
 }
 
+/* One question at a time, and no line is written into it. */
+static void begin_question(void) {
+    (void)pthread_mutex_lock(&one_question);
+    output_hold_notes();
+    asked++;
+}
+
+static void end_question(void) {
+    output_release_notes();
+    (void)pthread_mutex_unlock(&one_question);
+}
+
 bool person_agrees(const char *question) {
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     CLEANUP(buf_finish) struct buf answer = BUF_INIT;
     text_add_line(&line, question, strlen(question));
-    (void)pthread_mutex_lock(&one_question);
-    asked++;
+    begin_question();
     struct ask patient = person;
     patient.deadline_ns = 0;
     ask_forget_typed(&patient);
@@ -79,16 +91,15 @@ bool person_agrees(const char *question) {
     buf_add_text(&text, "[y]es, [N]o: ");
     bool agrees = !line.failed && !text.failed && ask_line(&patient, &text, &answer) &&
                   ask_is_yes(answer.data);
-    (void)pthread_mutex_unlock(&one_question);
+    end_question();
     return agrees;
 }
 
 int person_ask(void *user, const char *message, const char *schema, char **ret_content) {
     CLEANUP(freep) char *content = NULL;
-    (void)pthread_mutex_lock(&one_question);
-    asked++;
+    begin_question();
     int answer = ask_person(&person, user, message, schema, &content);
-    (void)pthread_mutex_unlock(&one_question);
+    end_question();
     if (content != NULL) {
         *ret_content = toolrack_alloc(strlen(content) + 1);
         if (*ret_content == NULL) {
@@ -102,13 +113,12 @@ int person_ask(void *user, const char *message, const char *schema, char **ret_c
 /* On a thread of the host, before the tool runs. The call's time begins with the answer. */
 int cli_approve(void *user, const struct toolrack_approval_request *request) {
     (void)user;
-    (void)pthread_mutex_lock(&one_question);
-    asked++;
+    begin_question();
     struct ask patient = person;
     patient.deadline_ns = 0;
     cli_who(request->who, request->who_room);
     int answer = ask_approval(&patient, request);
     begin_patience();
-    (void)pthread_mutex_unlock(&one_question);
+    end_question();
     return answer;
 }

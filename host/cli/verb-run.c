@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/lock.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "cli/interrupt.h"
@@ -181,6 +182,8 @@ struct plan_work {
     struct toolrack_plan_options options;
     struct node_end *ends;
     struct run_view *view; /* NULL: lines are printed */
+    struct lock lock;      /* guards what follows */
+    struct buf unasked;    /* JSON without its last bracket: the calls that nobody could approve */
     struct toolrack_text *result;
     int code;
     bool has_begun;
@@ -281,6 +284,106 @@ static int ask_inputs(void *user, struct toolrack_input *inputs, size_t count) {
     return 0;
 }
 
+/* Without a person at the terminal: what would be asked about, without secrets. */
+
+static void add_unasked(struct plan_work *work, const yyjson_mut_val *row) {
+    CLEANUP(freep) char *text = yyjson_mut_val_write(row, YYJSON_WRITE_NOFLAG, NULL);
+    buf_add_text(&work->unasked, work->unasked.length > 0 ? "," : "[");
+    buf_add_text(&work->unasked, text != NULL ? text : "null");
+    work->unasked.failed = work->unasked.failed || text == NULL;
+}
+
+/* The calls of a plan that need the approval. */
+static void note_calls(struct plan_work *work, const char *calls) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *read = yyjson_read(calls, strlen(calls), YYJSON_READ_NUMBER_AS_RAW);
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
+    size_t at;
+    size_t count;
+    yyjson_val *call;
+    yyjson_arr_foreach (yyjson_doc_get_root(read), at, count, call) {
+        if (yyjson_is_true(yyjson_obj_get(call, "asks"))) {
+            yyjson_mut_val *row = yyjson_val_mut_copy(doc, call);
+            (void)yyjson_mut_obj_remove_key(row, "asks");
+            add_unasked(work, row);
+        }
+    }
+}
+
+/* A call of a node whose arguments were not known before. */
+static void note_call(struct plan_work *work, const struct toolrack_approval_request *asked,
+                      const char *arguments) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
+    yyjson_mut_val *row = yyjson_mut_obj(doc);
+    json_add_text(doc, row, "node", asked->node);
+    json_add_text(doc, row, "tool", asked->tool);
+    json_add_text(doc, row, "version", asked->version);
+    json_add_text(doc, row, "permission", "confirm");
+    (void)yyjson_mut_obj_add_bool(doc, row, "open", false);
+    (void)yyjson_mut_obj_add_val(doc, row, "arguments", yyjson_mut_raw(doc, arguments));
+    add_unasked(work, row);
+}
+
+/* On any thread. */
+static int note_unasked(void *user, const struct toolrack_approval_request *asked) {
+    struct plan_work *work = user;
+    const char *arguments = asked->masked != NULL ? asked->masked : asked->arguments;
+    LOCK_SCOPE(&work->lock);
+    if (asked->node == NULL) {
+        note_calls(work, arguments);
+    } else {
+        note_call(work, asked, arguments);
+    }
+    return TOOLRACK_APPROVAL_NOBODY;
+}
+
+/* A line for each on standard error. */
+static void print_unasked(const struct plan_work *work) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = work->unasked.length > 0 && !work->unasked.failed
+                              ? yyjson_read(work->unasked.data, work->unasked.length,
+                                            YYJSON_READ_NUMBER_AS_RAW)
+                              : NULL;
+    size_t at;
+    size_t count;
+    yyjson_val *call;
+    yyjson_arr_foreach (yyjson_doc_get_root(doc), at, count, call) {
+        CLEANUP(freep)
+        char *arguments =
+                yyjson_val_write(yyjson_obj_get(call, "arguments"), YYJSON_WRITE_NOFLAG, NULL);
+        yyjson_val *most = yyjson_obj_get(call, "max_items");
+        yyjson_val *calls = yyjson_obj_get(call, "calls");
+        output_note("needs approval: %s (%s %s%s)%s%s%s: %s%s%s",
+                    yyjson_get_str(yyjson_obj_get(call, "node")),
+                    yyjson_get_str(yyjson_obj_get(call, "tool")),
+                    yyjson_get_str(yyjson_obj_get(call, "version")),
+                    yyjson_is_true(yyjson_obj_get(call, "fallback")) ? ", its fallback" : "",
+                    most != NULL ? ", at most " : "", most != NULL ? yyjson_get_raw(most) : "",
+                    most != NULL ? " items" : "", arguments != NULL ? arguments : "",
+                    calls != NULL ? "; a plan that calls " : "",
+                    calls != NULL ? yyjson_get_str(calls) : "");
+    }
+}
+
+/* For JSON. */
+static void add_unasked_list(const struct plan_work *work, yyjson_mut_doc *doc,
+                             yyjson_mut_val *root) {
+    if (work->unasked.length > 0 && !work->unasked.failed) {
+        (void)yyjson_mut_obj_add_val(doc, root, "approvals",
+                                     yyjson_mut_raw(doc, work->unasked.data));
+    }
+}
+
+/* The refusal of a plan that nobody could approve, with what would be asked about. */
+static int print_json_refusal(const struct plan_work *work) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    int code = cli_error_object(work->cli, doc, root, NULL);
+    add_unasked_list(work, doc, root);
+    int printed = json_print(work->cli, doc, root);
+    return printed != CLI_OK ? printed : code;
+}
+
 static void *run_plan(void *user) {
     struct plan_work *work = user;
     work->code = toolrack_plan_run(work->plan, &work->options, &work->result, work->cli->err);
@@ -330,6 +433,7 @@ static int print_json_end(const struct plan_work *work) {
     if (work->code < 0) {
         (void)cli_error_object(work->cli, doc, root, NULL);
     }
+    add_unasked_list(work, doc, root);
     yyjson_mut_val *nodes = yyjson_mut_obj_add_obj(doc, root, "nodes");
     for (size_t i = 0; i < toolrack_plan_count(work->plan); i++) {
         const struct node_end *end = &work->ends[i];
@@ -374,17 +478,30 @@ static int run(struct cli *cli, struct toolrack_plan *plan) {
     if (person_begin(cli)) {
         call.input = ask_inputs;
         call.user = &work;
+    } else {
+        call.approve = note_unasked;
+        call.user = &work;
     }
+    lock_init(&work.lock);
     int code = wait_for_run(&work);
     run_view_end(work.view);
     person_finish();
+    lock_finish(&work.lock);
+    buf_add_text(&work.unasked, work.unasked.length > 0 ? "]" : "");
     if (code == TOOLRACK_E_CONFIRMATION_REQUIRED) {
-        (void)cli_error(cli, code, "%s; --yes agrees to all of its calls",
+        (void)cli_error(cli, code,
+                        "%s; --yes agrees to all of its calls, and 'toolrack grant TOOL' to those "
+                        "of a tool",
                         toolrack_error_message(cli->err));
     }
     int status = CLI_OK;
     const bool is_refused = code < 0 && !work.has_begun;
-    if (cli->options.json && !is_refused) {
+    if (!cli->options.json) {
+        print_unasked(&work);
+    }
+    if (cli->options.json && is_refused && work.unasked.length > 0) {
+        status = print_json_refusal(&work);
+    } else if (cli->options.json && !is_refused) {
         status = print_json_end(&work);
     } else if (code == 0) {
         status = json_print_text(cli, work.result);
@@ -393,11 +510,14 @@ static int run(struct cli *cli, struct toolrack_plan *plan) {
         free(work.ends[i].result);
         free(work.ends[i].error);
     }
+    const bool is_listed = cli->options.json && work.unasked.length > 0;
     free(work.ends);
+    buf_finish(&work.unasked);
     toolrack_text_unref(work.result);
-    return code < 0 && (is_refused || !cli->options.json) ? cli_fail(cli)
-           : code < 0                                     ? cli_exit_of(code)
-                                                          : status;
+    return is_refused && is_listed                          ? status
+           : code < 0 && (is_refused || !cli->options.json) ? cli_fail(cli)
+           : code < 0                                       ? cli_exit_of(code)
+                                                            : status;
 }
 
 /* Open the run of --resume, with the words about its nodes. @return 0; or an exit code. */

@@ -577,12 +577,15 @@ static const char run_details[] =
         "PLAN is a file, or - for standard input. The run is kept: after a crash 'toolrack runs'\n"
         "shows it, and --resume goes on with it. Nodes that have ended do not run again. A node\n"
         "that was running runs again if its tool is idempotent; otherwise the run waits until\n"
-        "you say --repeat NODE or --skip NODE. Secret inputs are not kept: give them again.\n";
+        "you say --repeat NODE or --skip NODE. Secret inputs are not kept: give them again.\n"
+        "Without a terminal a plan whose calls need approval is refused, and these calls are\n"
+        "listed, with --json as \"approvals\"; --yes agrees to them.\n";
 
 static const char runs_details[] =
         "Without an argument it lists the runs of plans that are kept, the newest first; with an\n"
         "ID, or its beginning, it shows one, with its nodes and the commands that go on with it.\n"
-        "\"cancel\" ends a run of this process or of the daemon, or one that no process runs;\n"
+        "\"cancel\" ends a run of this process or of the daemon, or one that no process runs; one\n"
+        "that another process runs, such as 'toolrack run', is ended there, by Ctrl-C;\n"
         "\"remove\" removes one that does not run. The newest 1000 that have ended are kept. Where "
         "a\n"
         "limit is reached (256 MiB of texts or 100 runs that have not ended of one party, 1 GiB "

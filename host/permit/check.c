@@ -21,11 +21,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/command.h"
 #include "base/error.h"
 #include "base/object.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "permit/consent.h"
 #include "permit/pin-text.h"
@@ -369,6 +371,31 @@ static bool add_calls(const struct deciding *deciding, char *reason, size_t room
     return true;
 }
 
+/* Of a call of a plan: which node of which plan makes it. */
+static void add_node(struct buf *out, const struct toolrack_call_options *options) {
+    if (options->node != NULL) {
+        buf_printf(out, "node '%s' of plan ", options->node);
+        if (options->plan != NULL) {
+            text_add_in_quotes(out, options->plan, PERMIT_PLAN_NAME_MAX);
+        } else {
+            buf_add_text(out, "without a name");
+        }
+        buf_add_text(out, ": ");
+    }
+}
+
+/* Nobody can be asked. */
+static int refuse_unasked(const struct deciding *deciding, const char *id,
+                          struct toolrack_error *err) {
+    if (id[0] != '\0') {
+        return wait_for_answer(deciding, id, err);
+    }
+    (void)error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
+                    "Tool '%s' runs only after a person agreed to this call",
+                    toolrack_tool_name(deciding->tool));
+    return refuse(deciding, "confirm", err);
+}
+
 /* The present view of the tool; NULL: it has none, or none is to be had, as the host is closing,
  * which ends the registry. */
 static struct toolrack_tool *find_view(const struct deciding *deciding, bool *ret_closing) {
@@ -456,7 +483,13 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
                        toolrack_tool_destructive(deciding->tool) ? "; it may destroy something"
                                                                  : "");
     }
+    CLEANUP(buf_finish) struct buf why = BUF_INIT;
+    add_node(&why, deciding->options);
     if (!add_calls(deciding, reason, sizeof reason)) {
+        return error_oom(err);
+    }
+    buf_add_text(&why, reason);
+    if (why.failed) {
         return error_oom(err);
     }
     uint64_t standing;
@@ -476,11 +509,15 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
             .caller = deciding->options->caller,
             .channel = deciding->options->channel != NULL ? deciding->options->channel : "api",
             .conversation = conversation_of(deciding),
-            .reason = reason,
+            .reason = why.data,
             .who = deciding->who,
             .who_room = sizeof deciding->who,
             .trace = deciding->options->trace,
-            .standing = standing};
+            .standing = standing,
+            .node = deciding->options->node,
+            .plan = deciding->options->plan,
+            .run = deciding->options->run,
+            .masked = deciding->masked};
     int answer = deciding->options->approve != NULL
                          ? deciding->options->approve(deciding->options->user, &request)
                          : app->approve(app->host, &request);
@@ -500,7 +537,8 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
     case TOOLRACK_APPROVAL_ALLOW_CONVERSATION:
         return allow_and_keep(deciding, false, deciding->who);
     case TOOLRACK_APPROVAL_ALLOW_ALWAYS: return allow_and_keep(deciding, true, deciding->who);
-    case TOOLRACK_APPROVAL_ASK_LATER: return ask_later(deciding, id, reason, err);
+    case TOOLRACK_APPROVAL_ASK_LATER: return ask_later(deciding, id, why.data, err);
+    case TOOLRACK_APPROVAL_NOBODY: return refuse_unasked(deciding, id, err);
     case TOOLRACK_APPROVAL_INPUT_LATER:
         return error_set(err, TOOLRACK_E_INPUT_REQUIRED,
                          "whether this call of '%s' may run is being asked; it is made again with "
@@ -533,12 +571,7 @@ static int ask(struct deciding *deciding, struct toolrack_error *err) {
     if (options->approve != NULL || deciding->options->approve != NULL) {
         return ask_approver(deciding, taken.id, err);
     }
-    if (taken.id[0] != '\0') {
-        return wait_for_answer(deciding, taken.id, err);
-    }
-    (void)error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
-                    "Tool '%s' runs only after a person agreed to this call", call.tool);
-    return refuse(deciding, "confirm", err);
+    return refuse_unasked(deciding, taken.id, err);
 }
 
 /* Whether an approval holds; then `who` is set. */

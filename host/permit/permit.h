@@ -107,6 +107,9 @@ int permit_foresee(struct permit *permit, struct toolrack_tool *tool,
                    const struct toolrack_call_options *options, bool *ret_asks,
                    struct toolrack_error *err);
 
+/* Most characters of the name of a plan that a person reads in a question. */
+#define PERMIT_PLAN_NAME_MAX 100u
+
 /** Several calls that a person is asked about at once, before the first is made. */
 struct permit_plan {
     const char *name;   /* what is asked about, in the place of a tool: plan "NAME" */

@@ -97,6 +97,16 @@ static void keep(const struct asking *asking, bool always) {
     }
 }
 
+/* Nobody can be asked. */
+static int refuse_unasked(const struct asking *asking, const char *id, struct toolrack_error *err) {
+    if (id[0] != '\0') {
+        return ask_later(asking, id, err);
+    }
+    (void)error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
+                    "this plan runs only after a person agreed to it: %s", asking->plan->reason);
+    return refuse(asking, "confirm", err);
+}
+
 static int ask_approver(const struct asking *asking, const char *id, bool *ret_any,
                         struct toolrack_error *err) {
     const struct permit_options *app = &asking->permit->options;
@@ -115,7 +125,9 @@ static int ask_approver(const struct asking *asking, const char *id, bool *ret_a
             .reason = asking->plan->reason,
             .who = asking->who,
             .who_room = STORE_WHO_SIZE,
-            .trace = options->trace};
+            .trace = options->trace,
+            .run = options->run,
+            .masked = asking->plan->masked};
     int answer = options->approve != NULL ? options->approve(options->user, &request)
                                           : app->approve(app->host, &request);
     asking->who[STORE_WHO_SIZE - 1] = '\0';
@@ -132,6 +144,7 @@ static int ask_approver(const struct asking *asking, const char *id, bool *ret_a
         note(asking, "allowed", asking->who, *ret_any ? "with any arguments" : "this run");
         return 0;
     case TOOLRACK_APPROVAL_ASK_LATER: return ask_later(asking, id, err);
+    case TOOLRACK_APPROVAL_NOBODY: return refuse_unasked(asking, id, err);
     case TOOLRACK_APPROVAL_UNWANTED:
         return error_set(err, TOOLRACK_E_CANCELLED, "the run was cancelled");
     case TOOLRACK_APPROVAL_INPUT_LATER:
@@ -181,10 +194,5 @@ int permit_ask_plan(struct permit *permit, const struct permit_plan *plan,
     if (permit->options.approve != NULL || options->approve != NULL) {
         return ask_approver(&asking, taken.id, ret_any, err);
     }
-    if (taken.id[0] != '\0') {
-        return ask_later(&asking, taken.id, err);
-    }
-    (void)error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
-                    "this plan runs only after a person agreed to it: %s", plan->reason);
-    return refuse(&asking, "confirm", err);
+    return refuse_unasked(&asking, taken.id, err);
 }

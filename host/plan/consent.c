@@ -141,16 +141,16 @@ struct asking {
 };
 
 static void add_row(struct buf *out, const struct plan_node *node, const struct toolrack_tool *tool,
-                    const struct plan_inside *inside, yyjson_val *inputs, bool is_fallback,
-                    bool is_open) {
+                    const struct plan_inside *inside, yyjson_val *inputs, bool asks,
+                    bool is_fallback, bool is_open) {
     static const char *const permissions[] = {[TOOLRACK_PERMISSION_SAFE] = "safe",
                                               [TOOLRACK_PERMISSION_CONFIRM] = "confirm",
                                               [TOOLRACK_PERMISSION_DANGEROUS] = "dangerous"};
     buf_add_text(out, out->length > 0 ? ",{\"node\":" : "[{\"node\":");
     buf_add_json_string(out, node->id, strlen(node->id));
-    buf_printf(out, ",\"tool\":\"%s\",\"version\":\"%s\",\"permission\":\"%s\"",
+    buf_printf(out, ",\"tool\":\"%s\",\"version\":\"%s\",\"permission\":\"%s\"%s",
                toolrack_tool_name(tool), toolrack_tool_version(tool),
-               permissions[toolrack_tool_permission(tool)]);
+               permissions[toolrack_tool_permission(tool)], asks ? ",\"asks\":true" : "");
     if (inside != NULL) {
         buf_add_text(out, ",\"calls\":");
         buf_add_json_string(out, inside->calls, strlen(inside->calls));
@@ -231,22 +231,36 @@ static int note_call(struct asking *asking, const struct possible *call,
     return permit_standing(asking->permit, call->tool, &seen->standing, &seen->standing_kept, err);
 }
 
+/* Whether a call was noted as one whose tool asks. */
+static bool is_noted(const struct plan_consent *consent, const struct possible *call) {
+    for (size_t i = 0; i < consent->count; i++) {
+        if (consent->seen[i].node == call->node &&
+            consent->seen[i].is_fallback == call->is_fallback) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Write a call, whether its tool asks or not, for the person who is asked. */
 static int write_call(struct asking *asking, const struct possible *call,
                       struct toolrack_error *err) {
     const struct plan_node *node = &asking->plan->nodes[call->node];
     CLEANUP(buf_finish) struct buf arguments = BUF_INIT;
     bool is_open;
+    const bool asks = is_noted(asking->consent, call);
     write_arguments(node, call->arguments, asking->inputs, &arguments, &is_open);
     if (arguments.failed) {
         return error_oom(err);
     }
     const struct plan_inside *inside =
             plan_tools_inside(asking->tools, call->node, call->is_fallback);
-    add_row(&asking->calls, node, call->tool, inside, asking->inputs, call->is_fallback, is_open);
+    add_row(&asking->calls, node, call->tool, inside, asking->inputs, asks, call->is_fallback,
+            is_open);
     buf_add(&asking->calls, arguments.data, arguments.length);
     buf_add_char(&asking->calls, '}');
-    add_row(&asking->masked, node, call->tool, inside, asking->inputs, call->is_fallback, is_open);
+    add_row(&asking->masked, node, call->tool, inside, asking->inputs, asks, call->is_fallback,
+            is_open);
     add_masked(call->tool, arguments.data, asking->options, &asking->masked, &asking->has_secrets);
     buf_add_char(&asking->masked, '}');
     return 0;
@@ -308,27 +322,12 @@ static bool take_agreed(struct plan_consent *consent) {
     return true;
 }
 
-/* Most characters of the name of a plan that a person reads in a question. */
-#define ASKED_NAME_MAX 100u
-
-/* What is asked about. The name stands in quotes, with its own escaped: it cannot be read as a part
- * of the question. */
+/* What is asked about. */
 static void add_subject(struct buf *out, const char *plan) {
-    CLEANUP(buf_finish) struct buf cut = BUF_INIT;
-    CLEANUP(buf_finish) struct buf quoted = BUF_INIT;
-    if (plan == NULL) {
-        buf_add_text(out, "plan without a name");
-        return;
+    buf_add_text(out, plan != NULL ? "plan " : "plan without a name");
+    if (plan != NULL) {
+        text_add_in_quotes(out, plan, PERMIT_PLAN_NAME_MAX);
     }
-    text_add_cut(&cut, plan, strlen(plan), ASKED_NAME_MAX);
-    if (!cut.failed) {
-        buf_add_json_string(&quoted, cut.data != NULL ? cut.data : "", cut.length);
-    }
-    buf_add_text(out, "plan ");
-    if (!quoted.failed && quoted.data != NULL) {
-        text_add_line(out, quoted.data, quoted.length);
-    }
-    out->failed = out->failed || cut.failed || quoted.failed;
 }
 
 static int ask(struct asking *asking, struct toolrack_error *err) {

@@ -57,6 +57,64 @@ static void without_a_terminal_nobody_is_asked(void **state) {
                 "\"ConfirmationRequired\"", "/error/message", "\"*--yes*\"");
 }
 
+static const char erasing[] =
+        "{\"name\": \"tidy\", \"nodes\": [{\"id\": \"sum\", \"tool\": \"add\", \"arguments\": "
+        "{\"a\": 1, \"b\": 2}}, {\"id\": \"now\", \"tool\": \"erase\", \"arguments\": {\"file\": "
+        "\"a\"}}, {\"id\": \"each\", \"tool\": \"erase\", \"for_each\": [1, 2], \"arguments\": "
+        "{\"file\": {\"$ref\": \"#/item\"}}}, {\"id\": \"later\", \"tool\": \"erase\", "
+        "\"arguments\": {\"file\": {\"$ref\": \"#/nodes/sum/result\"}}}]}";
+
+/* All that a person would be asked about is listed, and not what runs anyhow. */
+static void a_plan_lists_what_needs_approval(void **state) {
+    (void)state;
+    e2e_write("plan.json", erasing);
+    EXPECT(RUN("run", "plan.json"), 5, "",
+           "toolrack: needs approval: now (erase 1.0.0): {\"file\":\"a\"}\n"
+           "toolrack: needs approval: each (erase 1.0.0), at most 2 items: {\"file\":{\"$ref\":"
+           "\"#/item\"}}\n"
+           "toolrack: needs approval: later (erase 1.0.0): {\"file\":{\"$ref\":"
+           "\"#/nodes/sum/result\"}}\n"
+           "toolrack: ConfirmationRequired: this plan runs only after a person agreed to it: 3 of "
+           "its calls need approval; *; --yes agrees to all of its calls, and *toolrack grant "
+           "TOOL* "
+           "to those of a tool\n");
+    EXPECT_JSON(RUN("run", "plan.json", "--json"), 5, "/error/type", "\"ConfirmationRequired\"",
+                "/error/message", "\"*--yes*grant*\"", "/approvals/0",
+                "{\"node\":\"now\",\"tool\":\"erase\",\"version\":\"1.0.0\",\"permission\":"
+                "\"confirm\",\"open\":false,\"arguments\":{\"file\":\"a\"}}",
+                "/approvals/1/node", "\"each\"", "/approvals/1/max_items", "2", "/approvals/2/open",
+                "true", "/approvals/3", "");
+    e2e_write(
+            "secret.json",
+            "{\"inputs\": {\"key\": {\"type\": \"string\", \"format\": \"password\"}}, \"nodes\": "
+            "[{\"id\": \"now\", \"tool\": \"erase\", \"arguments\": {\"file\": {\"$ref\": "
+            "\"#/inputs/key\"}}}]}");
+    EXPECT(RUN("run", "secret.json", "--input", "key=opensesame"), 5, "",
+           "toolrack: needs approval: now (erase 1.0.0): {\"file\":\"***\"}\n*");
+    EXPECT(RUN("run", "plan.json", "--yes"), 0,
+           "{\"now\":\"erased\",\"each\":[\"erased\",\"erased\"],\"later\":\"erased\"}\n", NULL);
+    EXPECT(RUN("grant", "erase"), 0, NULL, "");
+    EXPECT(RUN("run", "plan.json"), 0, NULL, NULL);
+}
+
+/* A question in the middle of a run says of which node it is, and no line stands in it. */
+static void a_question_names_its_node(void **state) {
+    (void)state;
+    e2e_write("plan.json",
+              "{\"name\": \"tidy \\\"up\\\"\", \"nodes\": [{\"id\": \"sum\", \"tool\": \"add\", "
+              "\"arguments\": {\"a\": 1, \"b\": 2}}, {\"id\": \"later\", \"tool\": \"erase\", "
+              "\"arguments\": {\"file\": {\"$ref\": \"#/nodes/sum/result\"}}}]}");
+    EXPECT(RUN_WITH({.typed = "y\ny\n"}, "run", "plan.json"), 0, "{\"later\":\"erased\"}\n",
+           "plan *: 1 of its calls needs approval; *Let it run? *[N]o: "
+           "toolrack: this is run *\n"
+           "toolrack: sum (add): succeeded\n"
+           "erase 1.0.0, of plugin kit: node 'later' of plan \"tidy \\\"up\\\"\": *\n"
+           "  {\"file\":3.0}\n"
+           "Let it run? *[N]o: toolrack: later (erase): succeeded\n");
+    EXPECT(RUN_WITH({.typed = "y\nn\n"}, "run", "plan.json"), 5, "",
+           "*toolrack: PermissionDenied: *node 'later' (erase): Tool 'erase' was denied *\n");
+}
+
 static void the_person_at_the_terminal_is_asked(void **state) {
     (void)state;
     const char *arguments = "{\"file\": \"a  b\\u001b[31m\"}";
@@ -330,6 +388,8 @@ int main(void) {
             TEST(a_grant_lets_a_dangerous_tool_run),
             TEST(a_grant_may_expire),
             TEST(without_a_terminal_nobody_is_asked),
+            TEST(a_plan_lists_what_needs_approval),
+            TEST(a_question_names_its_node),
             TEST(the_person_at_the_terminal_is_asked),
             TEST(what_is_typed_before_the_question_does_not_count),
             TEST(long_arguments_are_seen_before_a_yes),

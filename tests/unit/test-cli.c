@@ -24,6 +24,36 @@
 #include "cli/output.h"
 #include "cli/table.h"
 
+/* ------------------------------------------------------------------- notes */
+
+/* What stands on standard error now. */
+static void assert_noted(int fd, const char *expected) {
+    char text[512];
+    ssize_t length = pread(fd, text, sizeof text - 1, 0);
+    assert_true(length >= 0);
+    text[length] = '\0';
+    assert_string_equal(text, expected);
+}
+
+static void no_line_is_written_into_a_question(void **state) {
+    (void)state;
+    int kept = dup(STDERR_FILENO);
+    int fd = memfd_create("notes", MFD_CLOEXEC);
+    assert_true(kept >= 0 && fd >= 0);
+    assert_true(dup2(fd, STDERR_FILENO) >= 0);
+    output_note("before");
+    output_hold_notes();
+    output_note("first");
+    output_note("second");
+    assert_noted(fd, "toolrack: before\n");
+    output_release_notes();
+    output_note("after");
+    assert_noted(fd, "toolrack: before\ntoolrack: first\ntoolrack: second\ntoolrack: after\n");
+    assert_true(dup2(kept, STDERR_FILENO) >= 0);
+    assert_int_equal(close(kept), 0);
+    assert_int_equal(close(fd), 0);
+}
+
 /* ------------------------------------------------------------------- texts */
 
 typedef void text_function(struct buf *buf, const char *text, size_t length);
@@ -861,6 +891,7 @@ static void each_failure_has_its_exit_code(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(each_failure_has_its_exit_code),
+            cmocka_unit_test(no_line_is_written_into_a_question),
             cmocka_unit_test(text_shows_what_a_terminal_would_obey),
             cmocka_unit_test(text_of_one_line_has_single_spaces),
             cmocka_unit_test(text_is_cut_between_characters),

@@ -633,6 +633,10 @@ static void a_call_that_is_cancelled_ends_with_the_answer(void **state) {
     will_answer(TOOLRACK_APPROVAL_UNWANTED);
     assert_int_equal(CALL(.name = "send"), TOOLRACK_E_CANCELLED);
     assert_nothing_waits();
+    /* Or that no person comes. */
+    will_answer(TOOLRACK_APPROVAL_NOBODY);
+    assert_int_equal(CALL(.name = "send"), TOOLRACK_E_CONFIRMATION_REQUIRED);
+    assert_nothing_waits();
     assert_int_equal(atomic_load(&runs), 0);
 }
 
@@ -844,6 +848,7 @@ static void an_answer_comes_with_another_call(void **state) {
     assert_int_equal(count_of(read_list(toolrack_pending)), 0);
     assert_int_equal(count_of(read_decisions("send", 0)), 0);
     assert_int_equal(resolve("a", TOOLRACK_APPROVAL_INPUT_LATER), TOOLRACK_E_INVALID);
+    assert_int_equal(resolve("a", TOOLRACK_APPROVAL_NOBODY), TOOLRACK_E_INVALID);
     will_answer(TOOLRACK_APPROVAL_ALLOW_ONCE);
     assert_int_equal(CALL(.name = "send", .arguments = "{\"to\":\"eve\"}"), 0);
 }

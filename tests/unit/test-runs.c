@@ -150,11 +150,17 @@ static int answers;          /* how often, before all is denied; 0: always */
 static unsigned staying = 1; /* how many calls begin before their host is closed */
 static int later_from;       /* which question waits for an answer; 0: none */
 static struct buf asked;
+static struct buf asked_for; /* of each call by itself: node, plan, run and reason */
 static char standing_of_plan[128];
 
 static int approve(void *user, const struct toolrack_approval_request *request) {
     (void)user;
     buf_printf(&asked, "%s %s\n", request->tool, request->arguments);
+    if (request->node != NULL) {
+        buf_printf(&asked_for, "%s %s %s %s\n", request->node,
+                   request->plan != NULL ? request->plan : "-",
+                   request->run != NULL ? request->run : "-", request->reason);
+    }
     if (strncmp(request->tool, "plan ", 5) == 0) {
         (void)snprintf(standing_of_plan, sizeof standing_of_plan, "%s", request->version);
     }
@@ -203,6 +209,7 @@ static int tear_down(void **state) {
     toolrack_close(host);
     host = NULL;
     buf_finish(&asked);
+    buf_finish(&asked_for);
     (void)sem_destroy(&entered);
     (void)snprintf(command, sizeof command, "rm -rf '%s'", dir);
     return system(command);
@@ -1177,8 +1184,9 @@ static void a_start_that_fails_says_so(void **state) {
     "{\"$ref\": \"#/nodes/a/result/to\"}}}]}"
 #define ASKED_ABOUT_PLAN                                                                        \
     "plan \"mail\" [{\"node\":\"a\",\"tool\":\"careful\",\"version\":\"1.0.0\",\"permission\":" \
-    "\"confirm\",\"open\":false,\"arguments\":{\"to\":\"a\"}},{\"node\":\"b\",\"tool\":"        \
-    "\"careful\",\"version\":\"1.0.0\",\"permission\":\"confirm\",\"open\":true,"               \
+    "\"confirm\",\"asks\":true,\"open\":false,\"arguments\":{\"to\":\"a\"}},{\"node\":\"b\","   \
+    "\"tool\":"                                                                                 \
+    "\"careful\",\"version\":\"1.0.0\",\"permission\":\"confirm\",\"asks\":true,\"open\":true," \
     "\"arguments\":{\"of\":{\"$ref\":\"#/nodes/a/result/to\"}}}]\n"
 
 static void a_person_is_asked_once_and_about_what_was_open(void **state) {
@@ -1187,6 +1195,10 @@ static void a_person_is_asked_once_and_about_what_was_open(void **state) {
     answer = TOOLRACK_APPROVAL_ALLOW_ONCE;
     assert_ok(run_text(CAREFUL, NULL));
     assert_string_equal(asked.data, ASKED_ABOUT_PLAN "careful {\"of\":\"a\"}\n");
+    char expected[256];
+    (void)snprintf(expected, sizeof expected,
+                   "b mail %s node 'b' of plan \"mail\": its plugin asks ", last_id);
+    assert_int_equal(strncmp(asked_for.data, expected, strlen(expected)), 0);
     assert_int_equal(strlen(standing_of_plan), 64);
 }
 
@@ -1278,10 +1290,12 @@ static void a_person_sees_how_often_a_call_is_made(void **state) {
                        rows[i].items);
         (void)snprintf(shown, sizeof shown,
                        "plan without a name [{\"node\":\"a\",\"tool\":\"careful\",\"version\":"
-                       "\"1.0.0\",\"permission\":\"confirm\",\"when\":true,\"for_each\":true,"
+                       "\"1.0.0\",\"permission\":\"confirm\",\"asks\":true,\"when\":true,\"for_"
+                       "each\":true,"
                        "\"max_items\":%s,\"attempts\":4,\"force\":true,\"open\":true,"
                        "\"arguments\":{}},{\"node\":\"a\",\"tool\":\"careful\",\"version\":"
-                       "\"1.0.0\",\"permission\":\"confirm\",\"fallback\":true,\"when\":true,"
+                       "\"1.0.0\",\"permission\":\"confirm\",\"asks\":true,\"fallback\":true,"
+                       "\"when\":true,"
                        "\"for_each\":true,\"max_items\":%s,\"open\":true,\"arguments\":{}},",
                        rows[i].most, rows[i].most);
         assert_error(run_text(text, NULL), TOOLRACK_E_PERMISSION_DENIED, "denied by kay");

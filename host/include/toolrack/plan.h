@@ -140,18 +140,19 @@ struct toolrack_plan_options {
  * once about all nodes that need it: `tool` of the request is "plan" and the plan's name, `version`
  * begins a hash of the plan, its inputs and its tools, and `arguments` lists the nodes as
  * [{"node", "tool", "version", "permission", "arguments", "open"}]; `open` is true where the
- * arguments are not known yet. Further members are there only where they say something: "fallback":
- * true, for the call in the place of one that failed; "when": true, for a node with a condition;
- * "for_each": true and "max_items", the most calls of it (the number of its items, where the plan
- * or its inputs have them); "attempts", the most calls of it (or of each item), with "force": true
- * if also a tool is called again that is not idempotent; "calls", of a tool that is a plan itself:
- * the tools that it calls, in words.
+ * arguments are not known yet. Further members are there only where they say something: "asks":
+ * true, for a call that needs the approval; "fallback": true, for the call in the place of one that
+ * failed; "when": true, for a node with a condition; "for_each": true and "max_items", the most
+ * calls of it (the number of its items, where the plan or its inputs have them); "attempts", the
+ * most calls of it (or of each item), with "force": true if also a tool is called again that is not
+ * idempotent; "calls", of a tool that is a plan itself: the tools that it calls, in words.
  * TOOLRACK_APPROVAL_ALLOW_ONCE is for this run and for each node by itself, in which an open node
  * asks again when its arguments are known; ALLOW_ALWAYS and ALLOW_CONVERSATION are for these tools
  * with any arguments, as if each had been asked about. `confirmed` of `call` is a yes to all.
  *
  * @param ret  receives a reference, to be released by toolrack_text_unref(): the result as JSON
- * @return 0; the code of the node that stopped it, with its error; TOOLRACK_E_INVALID_ARGUMENTS for
+ * @return 0; the code of the node that stopped it, with its error, before whose message the id and
+ *         the tool of the node stand; TOOLRACK_E_INVALID_ARGUMENTS for
  *         wrong inputs, with the field; TOOLRACK_E_CANCELLED; TOOLRACK_E_TIMEOUT when the deadline
  *         of the plan passed; TOOLRACK_E_CONFIRMATION_REQUIRED and TOOLRACK_E_PERMISSION_DENIED
  *         when it is not approved; TOOLRACK_E_REFUSED when a result that a resumed run needs was

@@ -149,8 +149,10 @@ enum toolrack_approval {
     TOOLRACK_APPROVAL_ASK_LATER,   /**< no person is here: keep the call, see toolrack_pending() */
     TOOLRACK_APPROVAL_INPUT_LATER, /**< the answer comes with another call, as TOOLRACK_INPUT_LATER
                                     * says: this one ends with TOOLRACK_E_INPUT_REQUIRED */
-    TOOLRACK_APPROVAL_UNWANTED     /**< nobody wants the call any more: it ends with
+    TOOLRACK_APPROVAL_UNWANTED,    /**< nobody wants the call any more: it ends with
                                     * TOOLRACK_E_CANCELLED, and is not kept */
+    TOOLRACK_APPROVAL_NOBODY       /**< no person is here, and none comes: it ends with
+                                    * TOOLRACK_E_CONFIRMATION_REQUIRED, and is not kept */
 };
 
 /** A call that needs approval. Its strings are valid until the callback returns. */
@@ -173,6 +175,13 @@ struct toolrack_approval_request {
      * process: an app that lets an answer count for more than this call lets it count no more when
      * this number, or that of the tool (toolrack_tool_uid()), is another one. */
     uint64_t standing;
+    const char *node; /**< the id of the node of a plan that makes the call, or NULL; `reason` says
+                       * it too */
+    const char *plan; /**< the name of that plan; NULL: it has none */
+    const char *run;  /**< the id of that run; NULL: it is not kept */
+    /** `arguments` with its secrets masked, for what is kept or may be read by others; NULL: it has
+     * no secrets. */
+    const char *masked;
 };
 
 /** A function of the app that tools of the configuration may name as their handler, with
@@ -954,6 +963,10 @@ struct toolrack_call_options {
      * formats do not depend on the model. NULL: what the message has as `modelVersion`; without
      * that, images are described in words. */
     const char *model;
+    /** The node of a plan that makes the call, by its id, and the name of the plan (NULL: it has
+     * none), for who is asked to approve it. A run sets them. Copied; NULL: of none. */
+    const char *node;
+    const char *plan;
 };
 #define TOOLRACK_CALL_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_call_options) }
