@@ -523,8 +523,11 @@ static int check_idle(struct store *store, const char *id, bool open,
                          ended[state <= STORE_RUN_CANCELLED ? state - STORE_RUN_SUCCEEDED : 1]);
     }
     return state < STORE_RUN_SUCCEEDED && runner[0] != '\0' && lives(user, id, runner)
-                   ? error_set(err, TOOLRACK_E_REFUSED, "run '%.64s' runs, in process of host %s",
-                               id, runner)
+                   ? error_set(err, TOOLRACK_E_REFUSED,
+                               "run '%.64s' is run by another process, which alone can end it: "
+                               "press Ctrl-C where 'toolrack run' runs it, or have the server that "
+                               "runs it cancel it (POST /api/runs/%.64s/cancel)",
+                               id, id)
                    : 0;
 }
 

@@ -536,10 +536,11 @@ static void one_host_goes_on_with_a_run(void **state) {
     struct toolrack *other = open_another(false);
     assert_ok(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &plan, &err));
     assert_error(toolrack_run_reopen(other, NULL, last_id, NULL, 0, &second, &err),
-                 TOOLRACK_E_REFUSED, "runs, in process of host");
+                 TOOLRACK_E_REFUSED, "is run by another process, which alone can end it");
     assert_error(toolrack_run_reopen(host, NULL, last_id, NULL, 0, &second, &err),
                  TOOLRACK_E_REFUSED, "runs, in this process");
-    assert_error(toolrack_run_cancel(other, NULL, last_id, &err), TOOLRACK_E_REFUSED, "runs");
+    assert_error(toolrack_run_cancel(other, NULL, last_id, &err), TOOLRACK_E_REFUSED,
+                 "press Ctrl-C where 'toolrack run' runs it, or have the server");
     assert_error(toolrack_run_remove(other, NULL, last_id, &err), TOOLRACK_E_REFUSED, "runs");
     toolrack_plan_close(plan);
     assert_ok(toolrack_run_reopen(other, NULL, last_id, NULL, 0, &second, &err));
