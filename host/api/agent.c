@@ -11,6 +11,7 @@
 #include "api/models.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/plan-words.h"
 #include "base/text.h"
 #include "format/turn.h"
 #include "provider/agent.h"
@@ -19,6 +20,8 @@
 #include "registry/document.h"
 
 _Static_assert(CONFIG_RESULT_BYTES_DEFAULT == TOOLRACK_AGENT_RESULT_BYTES_DEFAULT, "one default");
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
 _Static_assert(TOOLRACK_CONVERSATION_ID_SIZE >= TRANSCRIPT_ID_ROOM, "an id has room");
 
 void toolrack_conversation_id(char ret[TOOLRACK_CONVERSATION_ID_SIZE]) {
@@ -345,6 +348,37 @@ int toolrack_conversation_remove(struct toolrack *host, const char *id,
     return code < 0 ? code : results_forget(host->places.kept_dir, id, err);
 }
 
+static void add_name(yyjson_mut_doc *doc, yyjson_mut_val *names, const char *name) {
+    yyjson_mut_val *known;
+    size_t at;
+    size_t count;
+    yyjson_mut_arr_foreach(names, at, count, known) {
+        if (yyjson_mut_equals_str(known, name)) {
+            return;
+        }
+    }
+    (void)yyjson_mut_arr_add_strcpy(doc, names, name);
+}
+
+/* What was called: of a plan the tools of its nodes. */
+static void add_call(yyjson_mut_doc *doc, yyjson_mut_val *names, const struct format_call *call) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *arguments = strcmp(call->name, PLAN_WORDS_TOOL) == 0
+                                    ? yyjson_read(call->arguments, call->arguments_length, 0)
+                                    : NULL;
+    yyjson_val *nodes = yyjson_doc_ptr_get(arguments, "/plan/nodes");
+    size_t at;
+    size_t count;
+    yyjson_val *node;
+    add_name(doc, names, call->name);
+    yyjson_arr_foreach (nodes, at, count, node) {
+        const char *tool = yyjson_get_str(yyjson_obj_get(node, "tool"));
+        if (tool != NULL) {
+            add_name(doc, names, tool);
+        }
+    }
+}
+
 /* The names of what was called in the messages that are answered, each once. */
 static int add_names(yyjson_mut_doc *doc, yyjson_mut_val *names, const struct kept *kept,
                      size_t first, struct toolrack_error *err) {
@@ -357,17 +391,7 @@ static int add_names(yyjson_mut_doc *doc, yyjson_mut_val *names, const struct ke
             return code;
         }
         for (size_t call = 0; call < message.count; call++) {
-            const char *name = message.calls[call].name;
-            yyjson_mut_val *known;
-            size_t at;
-            size_t count;
-            bool is_known = false;
-            yyjson_mut_arr_foreach(names, at, count, known) {
-                is_known = is_known || yyjson_mut_equals_str(known, name);
-            }
-            if (!is_known) {
-                (void)yyjson_mut_arr_add_strcpy(doc, names, name);
-            }
+            add_call(doc, names, &message.calls[call]);
         }
         format_message_finish(&message);
     }

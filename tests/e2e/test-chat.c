@@ -234,6 +234,21 @@ static void the_last_exchange_is_taken_back(void **state) {
                     "\"three\"", "/4/body/messages/1", "");
 }
 
+static void a_plan_that_is_taken_back_is_named_by_its_tools(void **state) {
+    (void)state;
+    struct chat chat;
+    need_provider();
+    begin_chat(&chat, ARGS("--plan", "--transcript", "here"));
+    SAY(&chat, "plan", "1: plan");
+    leave(&chat);
+    EXPECT(RUN("agent", "--endpoint", endpoint, "--model", "plans", "--plan", "--transcript",
+               "there", "go"),
+           0, NULL, NULL);
+    begin_chat(&chat, ARGS("--resume", "x", "--transcript", "there"));
+    SAY(&chat, "/undo", "taken back: go; what was called is not undone: run_plan, add");
+    leave(&chat);
+}
+
 static void a_chat_goes_on_after_a_failure(void **state) {
     (void)state;
     struct chat chat;
@@ -413,6 +428,7 @@ int main(void) {
             TEST(commands_are_not_sent),
             TEST(tools_are_offered_as_allowed),
             TEST(the_last_exchange_is_taken_back),
+            TEST(a_plan_that_is_taken_back_is_named_by_its_tools),
             TEST(a_chat_goes_on_after_a_failure),
             TEST(ctrl_c_clears_a_line_and_stops_an_answer),
             TEST(sigterm_ends_it_with_the_terminal_as_it_was),

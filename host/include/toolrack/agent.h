@@ -184,7 +184,8 @@ TOOLRACK_API int toolrack_conversations(struct toolrack *host, struct toolrack_t
  *
  * @param file  the transcript; NULL: that of the id in the state folder
  * @param ret   receives a JSON object: task (the message), calls (an array of the names of what was
- *              called and answered), left (how many messages of the user are left)
+ *              called and answered, of plans also the tools of their nodes), left (how many
+ *              messages of the user are left)
  * @return 0; TOOLRACK_E_NOT_FOUND when nothing is left, or no such conversation is kept;
  *         TOOLRACK_E_REFUSED for one that goes on in a process; TOOLRACK_E_INVALID,
  *         TOOLRACK_E_LIMIT_EXCEEDED and TOOLRACK_E_IO for its transcript; TOOLRACK_E_NO_MEMORY.
