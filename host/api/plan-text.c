@@ -277,6 +277,16 @@ static void add_left(struct writing *writing) {
     for (size_t i = 0; i < wishes->left_count; i++) {
         add_told(writing, "no tool is called for", &wishes->left[i]);
     }
+    if (wishes->cut) {
+        (void)add_unsure(writing, NULL, "text", NULL,
+                         "the text is too long: only its beginning is read, and the rest may say "
+                         "otherwise",
+                         NULL);
+    }
+    for (size_t i = 0; i < wishes->refused_count; i++) {
+        add_told(writing, "the text says not to do this, and no tool is called for it:",
+                 &wishes->refused[i]);
+    }
     for (size_t i = 0; i < wishes->condition_count; i++) {
         add_told(writing, "the calls are made whether this holds or not:", &wishes->conditions[i]);
     }

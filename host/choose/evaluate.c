@@ -60,6 +60,9 @@
  * Then the priority decides, which is higher the more a plugin is trusted. */
 #define SAME_ODDS 0.03
 
+/* Tools that the text alone has so near to one another may be told apart by earlier texts. */
+#define NEAR_ODDS 0.5
+
 /* What is left of the score of a tool that is never chosen. */
 #define REFUSED_SHARE 0.1
 
@@ -104,11 +107,17 @@ static double function_odds(const struct fit *fit) {
     return odds;
 }
 
-/* Without a match, nothing of a tool is in the text. */
-static double match_odds(const struct match_hit *match, double best) {
+/* How well a tool matches, without what earlier texts give. */
+static double score_alone(const struct match_hit *hit) {
+    return hit->score * (1 - hit->history);
+}
+
+/* Without a match, nothing of a tool is in the text.
+ * @param score  of the match, and that of the best */
+static double match_odds(const struct match_hit *match, double score, double best) {
     static const struct match_hit none = {0};
     const struct match_hit *hit = match != NULL ? match : &none;
-    double beside = best > 0 ? hit->score / best : 0;
+    double beside = best > 0 ? score / best : 0;
     beside = beside < 1 ? beside : 1; /* a tool that is refused may match better than the best */
     return BESIDE_WEIGHT * (beside - 1) + COVERAGE_WEIGHT * hit->coverage +
            NAMED_WEIGHT * hit->name_coverage;
@@ -144,12 +153,12 @@ static double time_cost(const struct evaluate_tool *tool) {
 }
 
 /* One half where nothing is known, and closer to what is known the more that is. */
-static double success_of(const struct evaluate_tool *tool) {
+static double success_of(const struct evaluate_tool *tool, double history) {
     uint64_t failures = tool->failures < tool->calls ? tool->failures : tool->calls;
     double good = (double)(tool->calls - failures) + OPINION_CALLS * (double)tool->good;
     double all = (double)tool->calls + OPINION_CALLS * ((double)tool->good + (double)tool->bad);
     double success = (good + 1) / (all + 2);
-    return success + (tool->history > 0 ? 1 - success : success) * tool->history / 2;
+    return success + (history > 0 ? 1 - success : success) * history / 2;
 }
 
 static double bounded(unsigned count) {
@@ -201,20 +210,34 @@ static void drop_past(struct evaluation *evaluation) {
     }
 }
 
+/* The match of the best tool that may be chosen. */
+struct best_match {
+    double score;
+    double alone; /* without what earlier texts give */
+};
+
+static double rank_odds(const struct evaluated *item, double success) {
+    return COST_WEIGHT * (item->cost - 0.5) + SUCCESS_WEIGHT * (success - 0.5);
+}
+
 static void evaluate_one(const struct fit_text *text, const struct fit_text *alone,
-                         const struct values *values, const struct evaluate_tool *tool, double best,
-                         struct evaluated *ret) {
+                         const struct values *values, const struct evaluate_tool *tool,
+                         const struct best_match *best, struct evaluated *ret) {
+    const struct match_hit *match = tool->match;
     measure(text, alone, profile_fit(tool->profile), &ret->fit);
-    double function = function_odds(&ret->fit) + match_odds(tool->match, best);
+    const double fit = function_odds(&ret->fit);
+    double function = fit + match_odds(match, match != NULL ? match->score : 0, best->score);
     double parameters = values != NULL ? parameters_odds(&ret->arguments) : 0;
     ret->function = rounded(certainty(function));
     ret->parameters = rounded(certainty(parameters));
     ret->cost =
             rounded(COST_OF_PERMISSION * permission_cost(tool) + COST_OF_TIME * time_cost(tool));
-    ret->success = rounded(success_of(tool));
-    double odds = function + parameters + HISTORY_WEIGHT * tool->history +
-                  COST_WEIGHT * (ret->cost - 0.5) + SUCCESS_WEIGHT * (ret->success - 0.5);
-    ret->score = rounded(certainty(odds));
+    ret->success = rounded(success_of(tool, tool->history));
+    ret->score = rounded(certainty(function + parameters + HISTORY_WEIGHT * tool->history +
+                                   rank_odds(ret, ret->success)));
+    double matched = match_odds(match, match != NULL ? score_alone(match) : 0, best->alone);
+    ret->alone = rounded(
+            certainty(fit + matched + parameters + rank_odds(ret, rounded(success_of(tool, 0)))));
 }
 
 /* ------------------------------------------------------------------- order */
@@ -226,13 +249,14 @@ static bool is_refused(const struct fit_wish *wish, const struct evaluate_tool *
 }
 
 /* Of the tools that may be chosen. */
-static double best_match(const struct fit_wish *wish, const struct evaluate_tool *tools,
-                         size_t count) {
-    double best = 0;
+static struct best_match find_best(const struct fit_wish *wish, const struct evaluate_tool *tools,
+                                   size_t count) {
+    struct best_match best = {0, 0};
     for (size_t i = 0; i < count; i++) {
-        if (!tools[i].left_out && !is_refused(wish, &tools[i]) && tools[i].match != NULL &&
-            tools[i].match->score > best) {
-            best = tools[i].match->score;
+        const struct match_hit *match = tools[i].match;
+        if (!tools[i].left_out && match != NULL && !is_refused(wish, &tools[i])) {
+            best.score = match->score > best.score ? match->score : best.score;
+            best.alone = score_alone(match) > best.alone ? score_alone(match) : best.alone;
         }
     }
     return best;
@@ -284,6 +308,7 @@ static enum evaluated_out find_out(const struct fit_wish *wish, const struct eva
 static void keep_out(struct evaluated *item, enum evaluated_out out) {
     item->out = out;
     item->score = rounded(item->score * REFUSED_SHARE);
+    item->alone = rounded(item->alone * REFUSED_SHARE);
     item->first = false;
 }
 
@@ -345,6 +370,36 @@ static void prefer_priority(const struct evaluate_tool *tools, struct evaluation
         memmove(&items[i + 1], &items[i], (first - i) * sizeof item);
         items[i] = item;
     }
+}
+
+/* Earlier texts decide between tools that the text alone has nearly equal. They never push a tool
+ * below the threshold that the text alone would choose, and a tool that it would not choose is not
+ * called because of them (surely.h). */
+static void weigh_history(const struct evaluate_tool *tools, struct evaluation *evaluation) {
+    size_t best = 0;
+    bool any = false;
+    for (size_t i = 0; i < evaluation->count; i++) {
+        const struct evaluated *item = &evaluation->items[i];
+        const double history = tools[item->index].history;
+        any = any || history > 0 || history < 0;
+        best = item->first == evaluation->items[best].first &&
+                               item->alone > evaluation->items[best].alone
+                       ? i
+                       : best;
+    }
+    if (!any) {
+        return;
+    }
+    struct evaluated alone = evaluation->items[best];
+    if (evaluation->items[0].score < EVALUATE_THRESHOLD && alone.alone >= EVALUATE_THRESHOLD &&
+        tools[alone.index].history >= 0) {
+        alone.score = alone.alone;
+        memmove(&evaluation->items[1], &evaluation->items[0], best * sizeof alone);
+        evaluation->items[0] = alone;
+    }
+    const struct evaluated *first = &evaluation->items[0];
+    evaluation->led = first->alone < EVALUATE_THRESHOLD ||
+                      odds_of(alone.alone) - odds_of(first->alone) > NEAR_ODDS;
 }
 
 static int ask(const struct fit_wish *wish, const struct evaluate_tool *tools,
@@ -409,7 +464,7 @@ int evaluate(const struct fit_wish *asked, const struct values *values,
     refusing.refused = &ret->refused;
     refusing.values = values;
     int code = ret->items != NULL ? fit_text_create(wish, &text, err) : error_oom(err);
-    double best = best_match(wish, tools, count);
+    const struct best_match best = find_best(wish, tools, count);
     if (code == 0 && wish->alone != NULL) {
         code = fit_text_create(wish->alone, &alone, err);
     }
@@ -420,13 +475,13 @@ int evaluate(const struct fit_wish *asked, const struct values *values,
         struct evaluated *item = &ret->items[ret->count++];
         double match = tools[i].match != NULL ? tools[i].match->score : 0;
         *item = (struct evaluated){.index = i};
-        item->first = tools[i].whitelisted && match >= FIRST_SHARE * best;
+        item->first = tools[i].whitelisted && match >= FIRST_SHARE * best.score;
         code = fit_arguments(values, &tools[i], item, err);
     }
     drop_past(ret);
     for (size_t i = 0; code == 0 && i < ret->count; i++) {
         struct evaluated *item = &ret->items[i];
-        evaluate_one(text, alone, values, &tools[item->index], best, item);
+        evaluate_one(text, alone, values, &tools[item->index], &best, item);
     }
     fit_text_destroy(text);
     fit_text_destroy(alone);
@@ -437,6 +492,7 @@ int evaluate(const struct fit_wish *asked, const struct values *values,
     prefer_taking(ret);
     sort_all(tools, ret);
     prefer_priority(tools, ret);
+    weigh_history(tools, ret);
     ret->confidence = ret->count > 0 ? ret->items[0].score : 0;
     ret->open = is_open(wish, tools, ret);
     ret->confidence =

@@ -65,6 +65,7 @@ enum evaluated_out {
 struct evaluated {
     size_t index; /**< among the candidates given */
     double score; /**< 0 to 1, rounded to EVALUATE_PARTS */
+    double alone; /**< the same of the text alone, without earlier texts */
     double function;
     double parameters;
     double cost;
@@ -88,6 +89,8 @@ struct evaluation {
     size_t kept_out; /**< the candidate that would be chosen, were it not for that; or SIZE_MAX */
     bool open;       /**< the confidence is half, as said there */
     bool abstained;  /**< the confidence is below the threshold */
+    bool led;        /**< earlier texts led to the first: by the text alone another one would be
+                        chosen, or none */
     char *question;  /**< what would decide, in the language of the text; NULL: nothing is open */
 };
 

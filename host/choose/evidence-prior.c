@@ -44,9 +44,12 @@ static bool is_beside_time(const struct values *values, const struct value *plac
     const uint32_t times = VALUE_BIT(VALUE_TIME) | VALUE_BIT(VALUE_MOMENT);
     size_t before = place->first;
     before -= before > 0 && values->tokens[before - 1].cue == CUE_IN;
+    size_t after = place->last;
+    after += value_is_sign(values, after, 0x65f6) && value_is_sign(values, after + 1, 0x95f4)
+                     ? 2 /* 伦敦时间下午三点 */
+                     : 0;
     return (before > 0 && value_covering(values, before - 1, times) != NULL) ||
-           (place->last < values->token_count &&
-            value_covering(values, place->last, times) != NULL);
+           (after < values->token_count && value_covering(values, after, times) != NULL);
 }
 
 static bool has_start(const struct evidence *evidence) {

@@ -218,7 +218,7 @@ static uint8_t strength_of(const struct anchors *anchors) {
 }
 
 static bool is_time_unit(const struct lexeme *unit) {
-    static const char *const units[] = {"second", "minute", "hour", "day", "week"};
+    static const char *const units[] = {"millisecond", "second", "minute", "hour", "day", "week"};
     for (size_t i = 0; unit != NULL && i < sizeof units / sizeof *units; i++) {
         if (unit->kind == LEXEME_UNITS && strcmp(unit->first, units[i]) == 0) {
             return true;
@@ -671,6 +671,17 @@ static bool is_wanted_class(const struct parameter *parameter, const struct valu
            (parameter->regex == REGEX_REPLACEMENT && *value->lexeme->second != '\0');
 }
 
+/* Whether a path is that of a file, and never that of a folder. */
+static bool is_for_file(const struct parameter *parameter) {
+    static const char *const folders[] = {"folder", "director", "dir", "root", "目录", "文件夹"};
+    for (size_t i = 0; i < ARRAY_LENGTH(folders); i++) {
+        if (strstr(parameter->lower, folders[i]) != NULL) {
+            return false;
+        }
+    }
+    return strstr(parameter->lower, "file") != NULL || strstr(parameter->lower, "文件") != NULL;
+}
+
 /* Words that stand for the working folder are a path, and nothing else. */
 static bool is_wanted_source(const struct parameter *parameter, const struct value *value) {
     if (value_is_class(value) && !is_wanted_class(parameter, value)) {
@@ -678,7 +689,7 @@ static bool is_wanted_source(const struct parameter *parameter, const struct val
     }
     switch ((enum arguments_source)value->source) {
     case ARGUMENTS_FROM_TEXT: return true;
-    case ARGUMENTS_FROM_FOLDER: return parameter->hint == HINT_PATH;
+    case ARGUMENTS_FROM_FOLDER: return parameter->hint == HINT_PATH && !is_for_file(parameter);
     case ARGUMENTS_FROM_ZONE: return parameter->hint == HINT_ZONE;
     default:
         return parameter->hint == (value->kind == VALUE_CURRENCY ? HINT_CURRENCY : HINT_LANGUAGE);

@@ -188,6 +188,21 @@ static size_t list_results(yyjson_val *results, yyjson_val **values, const char 
     return n;
 }
 
+/* Whether an earlier result than `at` has another value that answers as well: "that file" may be
+ * either. */
+static bool is_ambiguous(const struct search *found, yyjson_val *const *values,
+                         const char *const *names, size_t at) {
+    for (size_t i = 0; i < at; i++) {
+        struct search other = {
+                .parameter = found->parameter, .schema = found->schema, .arena = found->arena};
+        visit(&other, values[i], names[i] != NULL ? names[i] : "", "", 0);
+        if (other.answer >= found->answer && strcmp(other.json, found->json) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The best value for a parameter. Without a reference only what has its name, in the last result.
  */
 static bool search_results(struct fill *fill, struct search *search, bool referred) {
@@ -206,7 +221,7 @@ static bool search_results(struct fill *fill, struct search *search, bool referr
         visit(search, values[i], names[i] != NULL ? names[i] : "", pointer, 0);
         bool only = search->answer != ANSWER_VALID || search->equal == 1;
         if (search->answer == ANSWER_NAMED || (referred && search->answer != ANSWER_NONE && only)) {
-            return true;
+            return !referred || !is_ambiguous(search, values, names, i);
         }
         if (!referred) {
             return false;

@@ -18,6 +18,7 @@
 #define LEXICONS(X)  \
     X(actions)       \
     X(carriers)      \
+    X(changers)      \
     X(common)        \
     X(connectives)   \
     X(forms)         \

@@ -606,6 +606,7 @@ static void explain(struct matching *matching, const struct candidate *candidate
     for (size_t u = 0; u < query->unit_count; u++) {
         add_reason_of(matching, &query->units[u], words > 0 ? sum / words : 0, ret);
     }
+    ret->history = candidate->boost > 0 ? 1 - words : 0;
     if (candidate->boost > 0) {
         add_reason(ret, &(struct match_reason){.relation = MATCH_HISTORY, .share = 1 - words});
     }

@@ -103,7 +103,8 @@ struct match_reason {
 
 struct match_hit {
     uint64_t id;
-    double score; /**< 0 to 1; a tool that fits the whole text perfectly has 1 */
+    double score;   /**< 0 to 1; a tool that fits the whole text perfectly has 1 */
+    double history; /**< the share of it that earlier texts give, 0 to 1 */
     /** How much of the text the tool explains: the weight of its words that the tool has, among
      * that of all; 0 to 1. Of a text of several clauses that of the best clause. */
     double coverage;

@@ -110,8 +110,7 @@ static bool ends_with(const struct word *word, const char *ending) {
            memcmp(word->text + word->text_length - length, ending, length) == 0;
 }
 
-/* "turned" and "sent", but not "need". */
-static bool is_past(const struct word *word) {
+bool mood_is_past(const struct word *word) {
     const struct lexicon_row *row;
     bool other = word->text_length != word->stem_length ||
                  memcmp(word->text, word->stem, word->stem_length) != 0;
@@ -143,7 +142,7 @@ static size_t skip_fillers(const struct words *words, const struct part *part) {
 
 static bool is_past_verb(const struct words *words, const struct part *part, size_t at) {
     size_t length;
-    return is_past(&words->items[at]) && (part->any || read_verb(words, at, &length) != 0);
+    return mood_is_past(&words->items[at]) && (part->any || read_verb(words, at, &length) != 0);
 }
 
 /* Whether "when" is followed by "did", or "who" by "turned". */
@@ -203,7 +202,7 @@ static bool is_passive(const struct words *words, const struct part *part, size_
     for (size_t i = 0; part->any && at + 1 < part->end && i < ARRAY_LENGTH(forms); i++) {
         if (word->text_length == strlen(forms[i]) &&
             memcmp(word->text, forms[i], word->text_length) == 0) {
-            return is_past(&words->items[at + 1]);
+            return mood_is_past(&words->items[at + 1]);
         }
     }
     return false;
@@ -228,8 +227,8 @@ static void read_part(const struct words *words, const struct refused *refused, 
         wish = wish || (mood & MOOD_WISH) != 0;
         part->asks = part->asks || how || (mood & MOOD_STATE) != 0 ||
                      (!verb && !word->quoted && is_passive(words, part, at));
-        verb = verb || (!how && changes(kind) && !is_past(word) && intent_is_wanted(words, at) &&
-                        !refused_is_said(refused, words, at));
+        verb = verb || (!how && changes(kind) && !mood_is_past(word) &&
+                        intent_is_wanted(words, at) && !refused_is_said(refused, words, at));
         at += mood != 0 ? length : kind != 0 ? size : 1;
     }
     part->asks = part->asks || (before && !wish);
@@ -272,6 +271,96 @@ bool mood_only_asks(const struct words *words, const struct turns *turns,
         asks = asks || part.asks;
     }
     return asks;
+}
+
+/* ------------------------------------------------------------------------ what was done */
+
+/* How far before a verb "was" and 已经 may stand, in words: "was already deleted". */
+#define DONE_REACH 3u
+
+/* Words that say of the verb behind them that it was done, and that it is wanted. */
+static const char *const been[] = {"was", "were", "been", "being", "is",      "are",
+                                   "got", "gets", "had",  "isnt",  "already", "just"};
+static const char *const wanting[] = {"be", "wants", "needs", "requires"};
+/* Verbs that want something done: "get mail 5 deleted". */
+static const char *const causing[] = {"get", "have", "make", "want", "need", "ensure", "see"};
+static const char *const han_done[] = {"了", "过"};
+static const char *const han_behind[] = {"完", "好", "掉", "过", "成"};
+static const char *const han_already[] = {"已", "经"};
+static const char *const han_wanting[] = {"请", "帮", "吧", "要", "想",
+                                          "让", "给", "该", "把", "将"};
+
+static bool stands_before(const struct words *words, size_t at, const char *const *list,
+                          size_t count) {
+    for (size_t back = 1; back <= DONE_REACH && back <= at; back++) {
+        const struct word *before = &words->items[at - back];
+        if (before->clause != words->items[at].clause) {
+            return false;
+        }
+        if (word_is_one_of(before, list, count)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_han_done(const struct words *words, size_t at, size_t length) {
+    size_t next = at + length;
+    bool behind = next < words->count && WORD_IS_ONE_OF(&words->items[next], han_behind) &&
+                  !WORD_IS_ONE_OF(&words->items[next], han_done);
+    next += behind;
+    return stands_before(words, at, han_already, ARRAY_LENGTH(han_already)) ||
+           (next < words->count && words->items[next].clause == words->items[at].clause &&
+            WORD_IS_ONE_OF(&words->items[next], han_done));
+}
+
+/* Whether somebody is named before 把: 张三把邮件5删除了 tells, 把邮件5删除了 orders. */
+static bool is_behind_somebody(const struct words *words, size_t at) {
+    return at > 0 && words->items[at - 1].clause == words->items[at].clause &&
+           !words->items[at - 1].stop;
+}
+
+static bool is_wish_word(const struct words *words, size_t at) {
+    const struct word *word = &words->items[at];
+    size_t length;
+    bool first = at == 0 || word[-1].part != word->part;
+    bool ba = word->kind == WORD_HAN && WORD_IS_ONE_OF(word, han_wanting);
+    return (read_mood(words, at, &length) & MOOD_WISH) != 0 ||
+           (first && WORD_IS_ONE_OF(word, causing)) || (ba && !is_behind_somebody(words, at));
+}
+
+bool mood_tells_done(const struct words *words, mood_is_act *is_act, const void *user) {
+    bool told = false;
+    for (size_t at = 0; at < words->count;) {
+        const struct word *word = &words->items[at];
+        if (word->quoted || word->literal) {
+            at++;
+            continue;
+        }
+        if (is_wish_word(words, at)) {
+            return false;
+        }
+        const size_t length = is_act(user, words, at);
+        if (length > 0 && word->kind == WORD_HAN) {
+            bool done = is_han_done(words, at, length);
+            if (!done && intent_is_wanted(words, at)) {
+                return false;
+            }
+            told = told || done;
+        } else if (length > 0) {
+            bool is = stands_before(words, at, been, ARRAY_LENGTH(been));
+            bool past = mood_is_past(word);
+            if (past && at > 0 && WORD_IS_ONE_OF(&word[-1], wanting)) {
+                return false;
+            }
+            if (!past && !is && intent_is_wanted(words, at)) {
+                return false;
+            }
+            told = told || past || is;
+        }
+        at += length > 0 ? length : 1;
+    }
+    return told;
 }
 
 /* ---------------------------------------------------------------------------- a tool */

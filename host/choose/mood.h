@@ -21,6 +21,17 @@ struct turns;
 bool mood_only_asks(const struct words *words, const struct turns *turns,
                     const struct refused *refused, bool any);
 
+/** Whether a word is a verb of the past: "turned" and "sent", but not "need". [any-thread] */
+bool mood_is_past(const struct word *word);
+
+/** Whether a word says what a tool does, and how many words say so; 0: it does not. */
+typedef size_t mood_is_act(const void *user, const struct words *words, size_t at);
+
+/** Whether a text says only that something was done: "mail 5 was deleted", "Bob has paid 5 euros",
+ * 邮件5已经删除了. What a tool does stands in it as what is past, and nowhere as a wish.
+ * @param is_act  for the tool. [any-thread] */
+bool mood_tells_done(const struct words *words, mood_is_act *is_act, const void *user);
+
 /** Whether a tool changes something, as far as its name and its description say. [any-thread] */
 bool mood_changes(const struct tool_words *tool);
 

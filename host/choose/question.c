@@ -147,6 +147,20 @@ void question_told(struct buf *out, const char *tool, bool chinese) {
     buf_add_text(out, chinese ? " 吗？" : " to be called now?");
 }
 
+void question_led(struct buf *out, const char *tool, bool chinese) {
+    buf_add_text(out, chinese ? "原文没有明说，是以前的选择指向 "
+                              : "Earlier choices lead to this tool; the text does not say so. Is ");
+    buf_add_text(out, tool);
+    buf_add_text(out, chinese ? "：要调用吗？" : " meant?");
+}
+
+void question_long(struct buf *out, bool chinese) {
+    buf_add_text(out,
+                 chinese ? "原文太长，只读了前面一部分，后面可能另有要求。要做什么？请说得短一些。"
+                         : "The text is too long: only its beginning is read, and the rest may "
+                           "say otherwise. What is to be done, in fewer words?");
+}
+
 void question_guessed(struct buf *out, const char *name, const char *json, bool chinese) {
     buf_add_text(out, chinese ? "“" : "Is \"");
     add_name(out, name);

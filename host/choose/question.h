@@ -35,5 +35,11 @@ void question_other_wish(struct buf *out, const char *words, size_t length, bool
 /** Ask whether a tool is to be called, though the text only asks or tells of what it does. */
 void question_told(struct buf *out, const char *tool, bool chinese);
 
+/** Ask whether a tool is to be called to which earlier texts led, and not this one. */
+void question_led(struct buf *out, const char *tool, bool chinese);
+
+/** Ask for a shorter text: only the beginning of it is read. */
+void question_long(struct buf *out, bool chinese);
+
 /** Ask whether a value is right that a model gave and nothing says. */
 void question_guessed(struct buf *out, const char *name, const char *json, bool chinese);

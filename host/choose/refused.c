@@ -110,13 +110,15 @@ static bool is_doing(const struct words *words, size_t at) {
            memcmp(word->text + word->text_length - 3, "ing", 3) == 0;
 }
 
-static size_t match_refusal(const struct words *words, size_t at) {
+static size_t match_refusal(const struct words *words, size_t at, bool *ret_orders) {
+    *ret_orders = true;
     if (words->items[at].quoted) {
         return 0;
     }
     size_t length =
             words->items[at].kind == WORD_HAN ? match_han_order(words, at) : match_order(words, at);
     if (length == 0) {
+        *ret_orders = false;
         length = match(words, at, "doing");
         length = length > 0 && is_doing(words, at + length) ? length : 0;
         size_t other = length == 0 ? match(words, at, "verb") : 0;
@@ -164,10 +166,37 @@ static void add_verbs(struct refused *refused, const struct words *words, size_t
     }
 }
 
+/* Where there is no such verb, a word that hints at what is not to be done: 不要把6美元换成日元. */
+static void add_hint(struct refused *refused, const struct words *words, size_t at) {
+    for (size_t i = at; i < words->count && refused->count < REFUSED_MAX &&
+                        words->items[i].clause == words->items[at].clause &&
+                        words->items[i].part == words->items[at].part;
+         i++) {
+        const struct lexicon_row *row;
+        size_t rows;
+        if (!words->items[i].quoted && words->items[i].kind == WORD_HAN &&
+            words_match(words, i, &lexicon_intents, &row, &rows) > 1) {
+            refused->verbs[refused->count++] = i;
+            return;
+        }
+    }
+}
+
 static bool is_question(const struct words *words, size_t at) {
     const struct lexicon_row *row;
     size_t rows;
     return words_match(words, at, &lexicon_questions, &row, &rows) > 0;
+}
+
+/* Whether a word says what is not to be done, as the thing before the verb. */
+static bool is_of_refusal(const struct refused *refused, const struct words *words, size_t at) {
+    for (size_t i = 0; i < refused->count; i++) {
+        if (refused->begins[i] <= at && at < refused->says[i] &&
+            words->items[at].part == words->items[refused->verbs[i]].part) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Whether something else is wanted: another verb, or a question. */
@@ -176,8 +205,8 @@ static bool has_wish(const struct refused *refused, const struct words *words) {
         size_t length;
         size_t rows;
         bool verb = read_verb(words, at, &length, &rows) != NULL && intent_is_wanted(words, at);
-        if (!is_refused(refused, at) && !words->items[at].quoted &&
-            (verb || is_question(words, at))) {
+        if (!is_refused(refused, at) && !is_of_refusal(refused, words, at) &&
+            !words->items[at].quoted && (verb || is_question(words, at))) {
             return true;
         }
         at += length;
@@ -262,15 +291,49 @@ static bool is_taken_back(const char *text, size_t length, const struct words *w
     return (said & REPLY_BACK) != 0 || (no && meant) || done;
 }
 
+/* Where a part of a text begins that has word `at`. */
+static size_t part_begin(const struct words *words, size_t at) {
+    while (at > 0 && words->items[at - 1].part == words->items[at].part &&
+           words->items[at - 1].clause == words->items[at].clause) {
+        at--;
+    }
+    return at;
+}
+
+/* The first word that a refusal is of: "mail 6 must not be deleted", 邮件6不要删除. */
+static size_t refusal_begin(const struct words *words, size_t at, size_t length) {
+    static const char *const passive[] = {"be", "get"};
+    const size_t begin = part_begin(words, at);
+    if (words->items[at].kind != WORD_HAN) {
+        return is_one_of(words, at + length, passive, ARRAY_LENGTH(passive)) ? begin : at;
+    }
+    for (size_t i = begin; i < at; i++) {
+        if (is_verb(words, i) && intent_is_wanted(words, i)) {
+            return at;
+        }
+    }
+    return begin;
+}
+
 void refused_find(const char *text, size_t length, const struct words *words, struct refused *ret) {
     *ret = (struct refused){0};
     for (size_t at = 0; at < words->count;) {
-        size_t size = match_refusal(words, at);
+        bool orders;
+        size_t size = match_refusal(words, at, &orders);
         if (size > 0) {
             size_t before = ret->count;
             add_verbs(ret, words, at + size);
-            if (ret->count == before && at + size < words->count && is_whole(words, at)) {
+            if (ret->count == before && before < REFUSED_MAX && at + size < words->count &&
+                is_whole(words, at)) {
                 ret->verbs[ret->count++] = at + size;
+            }
+            if (ret->count == before && orders) {
+                add_hint(ret, words, at + size);
+            }
+            for (size_t i = before; i < ret->count; i++) {
+                ret->begins[i] = refusal_begin(words, at, size);
+                ret->says[i] = at;
+                ret->orders[i] = orders;
             }
         }
         at += size > 0 ? size : 1;
@@ -283,10 +346,54 @@ void refused_find(const char *text, size_t length, const struct words *words, st
 bool refused_is_said(const struct refused *refused, const struct words *words, size_t at) {
     for (size_t i = 0; !refused->all && i < refused->count; i++) {
         size_t verb = refused->verbs[i];
-        if (at >= verb && words->items[at].part == words->items[verb].part &&
+        bool before = refused->begins[i] <= at && at < refused->says[i];
+        if ((at >= verb || before) && words->items[at].part == words->items[verb].part &&
             words->items[at].clause == words->items[verb].clause) {
             return true;
         }
+    }
+    return false;
+}
+
+/* Whether a refusal is what another verb says: "remind me not to call", or text that is passed on.
+ */
+static bool is_said_by_other(const struct words *words, size_t begin, size_t says) {
+    for (size_t at = part_begin(words, says); at < begin; at++) {
+        if (is_verb(words, at) && intent_is_wanted(words, at)) {
+            return true;
+        }
+    }
+    return words->items[says].literal;
+}
+
+/* Whether a part of a text that begins with a word wants something itself. */
+static bool wants(const struct words *words, size_t at) {
+    static const char *const buts[] = {"but", "just", "only", "instead", "但", "而", "只"};
+    for (size_t i = at; i < words->count && words->items[i].part == words->items[at].part; i++) {
+        if (WORD_IS_ONE_OF(&words->items[i], buts) || is_question(words, i) ||
+            (is_verb(words, i) && intent_is_wanted(words, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool refused_next_part(const struct refused *refused, const struct words *words, size_t from,
+                       size_t *ret_first, size_t *ret_last) {
+    for (size_t i = 0; !refused->all && i < refused->count; i++) {
+        if (!refused->orders[i] || refused->begins[i] < from ||
+            is_said_by_other(words, refused->begins[i], refused->says[i])) {
+            continue;
+        }
+        const struct word *verb = &words->items[refused->verbs[i]];
+        size_t last = refused->verbs[i] + 1;
+        while (last < words->count && words->items[last].clause == verb->clause &&
+               (words->items[last].part == words->items[last - 1].part || !wants(words, last))) {
+            last++;
+        }
+        *ret_first = refused->begins[i];
+        *ret_last = last;
+        return true;
     }
     return false;
 }
@@ -312,10 +419,11 @@ static bool is_for(const struct words *words, size_t at, const char *intent) {
 bool refused_is_done(const struct refused *refused, const struct words *words, const char *intent,
                      refused_is_named *is_named, const void *tool) {
     bool done = false;
+    bool meant = false; /* by what it does, not only by a word of its name */
     for (size_t i = 0; i < refused->count; i++) {
         const struct word *word = &words->items[refused->verbs[i]];
-        done = done || is_for(words, refused->verbs[i], intent) ||
-               is_named(tool, word->stem, word->stem_length);
+        meant = meant || is_for(words, refused->verbs[i], intent);
+        done = done || meant || is_named(tool, word->stem, word->stem_length);
     }
     for (size_t at = 0; done && at < words->count;) {
         size_t length;
@@ -323,8 +431,9 @@ bool refused_is_done(const struct refused *refused, const struct words *words, c
         const struct word *word = &words->items[at];
         bool wanted = read_verb(words, at, &length, &rows) != NULL && !is_refused(refused, at) &&
                       !word->quoted && intent_is_wanted(words, at);
-        if (wanted &&
-            (is_for(words, at, intent) || is_named(tool, word->stem, word->stem_length))) {
+        /* The mail of delete_mail is a verb too: it wants no deleting. */
+        if (wanted && (is_for(words, at, intent) ||
+                       (!meant && is_named(tool, word->stem, word->stem_length)))) {
             return false;
         }
         at += length;

@@ -313,12 +313,23 @@ static void add_absolute(const struct values *values, const struct value *value,
     add_raw(values, start, value->end, out);
 }
 
+/* Whether the text says that what it names is in the working folder: "remove report.txt here". */
+static bool names_folder(const struct values *values) {
+    for (size_t i = 0; i < values->solid_count; i++) {
+        const struct value *value = &values->list[i];
+        if (value->kind == VALUE_PATH && value->source == ARGUMENTS_FROM_FOLDER) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool render_is_absolute(const struct values *values, const struct parameter *parameter,
                         const struct value *value) {
     char first = values->text[value->start];
     return value->kind == VALUE_PATH && value->source == ARGUMENTS_FROM_TEXT &&
-           values->context.folder != NULL && wants_absolute(parameter) && first != '/' &&
-           first != '~' && first != '\\' && values->text[value->start + 1] != ':';
+           values->context.folder != NULL && (wants_absolute(parameter) || names_folder(values)) &&
+           first != '/' && first != '~' && first != '\\' && values->text[value->start + 1] != ':';
 }
 
 /* Whether words are a regular expression as they stand: they have signs that no other text has. A

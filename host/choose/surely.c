@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "choose/actions.h"
+#include "choose/changed.h"
 #include "choose/choice.h"
 #include "choose/deed.h"
 #include "choose/intent.h"
@@ -25,6 +26,11 @@
 /* Kinds of values that are only words. */
 #define WORDS_ONLY \
     (VALUE_BIT(VALUE_CHUNK) | VALUE_BIT(VALUE_PART) | VALUE_BIT(VALUE_NAME) | VALUE_BIT(VALUE_LIST))
+
+/* Actions that change something. */
+#define CHANGING                                                                            \
+    (1u << ACTION_CREATE | 1u << ACTION_UPDATE | 1u << ACTION_DELETE | 1u << ACTION_START | \
+     1u << ACTION_STOP | 1u << ACTION_SEND)
 
 /* What a word of the text is. */
 enum { WORD_OPEN, WORD_SAID, WORD_TAKEN };
@@ -51,21 +57,9 @@ struct reach {
 
 /* The tokens of a part of the text; they are in its order. */
 static struct reach reach_of(const struct surely *surely, size_t start, size_t end) {
-    const struct values *values = surely->values;
-    size_t first = 0;
-    for (size_t beyond = values->token_count; first < beyond;) {
-        size_t middle = first + (beyond - first) / 2;
-        if (value_origin(values, values->tokens[middle].end) > start) {
-            beyond = middle;
-        } else {
-            first = middle + 1;
-        }
-    }
-    size_t last = first;
-    while (last < values->token_count && value_origin(values, values->tokens[last].start) < end) {
-        last++;
-    }
-    return (struct reach){first, last};
+    struct reach reach;
+    value_tokens_said(surely->values, start, end, &reach.first, &reach.last);
+    return reach;
 }
 
 static void mark(struct surely *surely, struct reach reach, uint8_t state) {
@@ -135,6 +129,32 @@ static bool is_cut_money(const struct surely *surely, const struct value *value)
     return cut;
 }
 
+/* Whether of an expression only a part is taken: 20 of 20/4, 50 of "half of 50". */
+static bool is_cut_expression(const struct surely *surely, const struct value *value) {
+    for (size_t t = value->first; value->kind == VALUE_EXPRESSION && t < value->last; t++) {
+        if (surely->values->tokens[t].kind != TOKEN_SIGN && surely->state[t] != WORD_TAKEN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether words for the working folder say where a file is that is taken with the folder: "remove
+ * report.txt here" (render_is_absolute()). */
+static bool is_folder_of_file(const struct surely *surely, const struct value *value) {
+    const struct values *values = surely->values;
+    bool folder = value->kind == VALUE_PATH && value->source == ARGUMENTS_FROM_FOLDER &&
+                  values->context.folder != NULL;
+    for (size_t i = 0; folder && i < values->solid_count; i++) {
+        const struct value *other = &values->list[i];
+        if (other->kind == VALUE_PATH && other->source == ARGUMENTS_FROM_TEXT &&
+            has_taken(surely, other)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void mark_values(struct surely *surely) {
     for (size_t i = 0; i < surely->arguments->value_count; i++) {
         const struct arguments_value *value = &surely->arguments->values[i];
@@ -146,8 +166,11 @@ static void mark_values(struct surely *surely) {
         const struct value *value = &surely->values->list[i];
         bool currency = value->kind == VALUE_CURRENCY && value->first > 0 &&
                         surely->state[value->first - 1] == WORD_TAKEN;
-        if (tells(value) && (currency || has_taken(surely, value))) {
+        if (tells(value) && (currency || has_taken(surely, value)) &&
+            !is_cut_expression(surely, value)) {
             mark(surely, (struct reach){value->first, value->last}, WORD_TAKEN);
+        } else if (is_folder_of_file(surely, value)) {
+            mark(surely, (struct reach){value->first, value->last}, WORD_SAID);
         }
     }
     for (size_t i = 0; i < surely->values->pick_count; i++) {
@@ -259,13 +282,37 @@ static void mark_left(struct surely *surely) {
         bool today = value->kind == VALUE_DATE && value->time.day == now->day &&
                      value->time.month == now->month && value->time.year == now->year;
         bool left = (VALUE_BIT(value->kind) & kinds) != 0 && !value_is_class(value) && !today &&
-                    token->user && token->open && !one &&
+                    token->user && token->open && !one && !is_folder_of_file(surely, value) &&
                     (is_cut_file(surely, value) || is_cut_money(surely, value) ||
                      !has_taken(surely, value));
         for (size_t t = value->first; left && t < value->last; t++) {
             surely->state[t] = surely->values->tokens[t].kind == TOKEN_SIGN ? WORD_SAID : WORD_OPEN;
         }
     }
+}
+
+static bool is_of_tool(const void *user, size_t at, size_t count) {
+    const struct surely *surely = user;
+    return fit_tool_explains(profile_fit(surely->profile), surely->words, at, count);
+}
+
+static bool takes(const void *user, size_t token) {
+    const struct surely *surely = user;
+    return surely->state[token] == WORD_TAKEN;
+}
+
+/* Words and signs that change a value of which the arguments have only a part. */
+static bool find_changed(const struct surely *surely, struct reach *ret) {
+    struct turns turns;
+    turns_read(surely->selecting->asked.wording.text, surely->selecting->asked.wording.said,
+               &turns);
+    const struct changed_text text = {.values = surely->values,
+                                      .words = surely->words,
+                                      .dialogue = turns.count > 0,
+                                      .takes = takes,
+                                      .explains = is_of_tool,
+                                      .user = surely};
+    return changed_find(&text, &ret->first, &ret->last);
 }
 
 /* The first words that nothing explains. */
@@ -300,12 +347,10 @@ static void read_actions(struct surely *surely) {
 /* A verb that wants something else done than the tool is named after: "resume" and a tool that
  * pauses. */
 static bool find_other_action(const struct surely *surely, struct reach *ret) {
-    const uint32_t changing = 1u << ACTION_CREATE | 1u << ACTION_UPDATE | 1u << ACTION_DELETE |
-                              1u << ACTION_START | 1u << ACTION_STOP | 1u << ACTION_SEND;
     const struct words *words = surely->words;
     const struct refused *refused = &surely->selecting->evaluation.refused;
     for (size_t at = 0; at < words->count; at++) {
-        uint32_t wanted = actions_at(words, at) & changing;
+        uint32_t wanted = actions_at(words, at) & CHANGING;
         struct reach reach = reach_of(surely, words->items[at].start, words->items[at].end);
         bool counts = wanted != 0 && reach.last > reach.first &&
                       surely->state[reach.first] != WORD_TAKEN &&
@@ -729,9 +774,15 @@ static bool is_left_out(const struct surely *surely, const struct parameter *par
         choice_is_negative(parameter)) {
         return false;
     }
-    bool another = parameter->type == PARAMETER_CHOICE && reach.last + 1 < values->token_count &&
-                   values->tokens[reach.last].cue == CUE_OR;
-    return another || choice_is_denied(values, reach.first, reach.last) ||
+    const struct token *tokens = values->tokens;
+    bool behind =
+            reach.last + 1 < values->token_count && tokens[reach.last].cue == CUE_OR &&
+            (parameter->type == PARAMETER_CHOICE || (tokens[reach.last + 1].cue == CUE_NONE &&
+                                                     surely->state[reach.last + 1] != WORD_TAKEN));
+    bool before = reach.first > 1 && tokens[reach.first - 1].cue == CUE_OR &&
+                  tokens[reach.first - 2].cue == CUE_NONE &&
+                  surely->state[reach.first - 2] != WORD_TAKEN;
+    return behind || before || choice_is_denied(values, reach.first, reach.last) ||
            choice_is_excluded(values, reach.first, reach.last);
 }
 
@@ -836,6 +887,53 @@ static bool is_thing_of_other(const struct surely *surely, const struct paramete
     return false;
 }
 
+/* Whether words have a part of an amount or the like, and not all of it: "Bob 12" of "pay Bob 12
+ * euros 50". */
+static bool has_torn_amount(const struct surely *surely, const struct parameter *parameter,
+                            struct reach reach) {
+    const uint32_t amounts =
+            VALUE_BIT(VALUE_MONEY) | VALUE_BIT(VALUE_QUANTITY) | VALUE_BIT(VALUE_PERCENT);
+    for (size_t i = 0; parameter->type == PARAMETER_STRING && !takes_prose(parameter) &&
+                       i < surely->values->solid_count;
+         i++) {
+        const struct value *value = &surely->values->list[i];
+        bool overlaps = value->first < reach.last && reach.first < value->last;
+        bool inside = reach.first <= value->first && value->last <= reach.last;
+        bool own = value->first <= reach.first && reach.last <= value->last;
+        if ((VALUE_BIT(value->kind) & amounts) != 0 && overlaps && !inside && !own) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a number says how many there are, and is no id of one: "delete 6 mails", 删除6封邮件. */
+static bool is_how_many(const struct surely *surely, const struct parameter *parameter,
+                        struct reach reach) {
+    static const char *const measures[] = {"封", "个", "条", "份", "张", "项", "件", "笔", "台"};
+    static const char *const ordinal[] = {"第"};
+    const struct words *words = surely->words;
+    bool id = parameter->hint == HINT_ID;
+    for (size_t i = 0; i < parameter->name_count; i++) {
+        id = id || parameter->tokens[i].word == token_hash("id", 2);
+    }
+    for (size_t at = 0; id && at + 1 < words->count; at++) {
+        const struct word *word = &words->items[at];
+        const struct word *next = &words->items[at + 1];
+        struct reach own = reach_of(surely, word->start, word->end);
+        if (own.first != reach.first || own.last != reach.last || word->kind != WORD_NUMBER ||
+            next->clause != word->clause || next->part != word->part) {
+            continue;
+        }
+        bool first = at > 0 && WORD_IS_ONE_OF(&word[-1], ordinal);
+        bool plural = next->kind == WORD_LETTERS && next->text_length > 3 &&
+                      next->text[next->text_length - 1] == 's' &&
+                      next->stem_length < next->text_length && explained(surely, at + 1) > 0;
+        return !first && (plural || WORD_IS_ONE_OF(next, measures));
+    }
+    return false;
+}
+
 /* Whether a value may be another one than was meant. */
 static bool is_doubtful(const struct surely *surely, const struct parameter *parameter,
                         const struct arguments_value *value) {
@@ -847,6 +945,8 @@ static bool is_doubtful(const struct surely *surely, const struct parameter *par
         is_before_wish(surely, parameter, value) || is_room_of_other(surely, parameter, reach) ||
         is_whole_text(surely, reach) || is_quoted_part(surely, parameter, reach) ||
         is_thing_of_other(surely, parameter, reach) ||
+        (!is_strong(surely, reach) && has_torn_amount(surely, parameter, reach)) ||
+        is_how_many(surely, parameter, reach) ||
         (!is_strong(surely, reach) && has_other_name(surely, parameter, reach)) ||
         is_left_out(surely, parameter, reach)) {
         return true;
@@ -902,6 +1002,52 @@ static bool is_taken(const void *user, const struct word *word) {
     return reach.first == reach.last || surely->state[reach.first] == WORD_TAKEN;
 }
 
+static bool is_strong_verb(const struct words *words, size_t at) {
+    const struct lexicon_row *row;
+    size_t rows;
+    size_t length = words_match(words, at, &lexicon_intents, &row, &rows);
+    for (size_t i = 0; length > 0 && i < rows; i++) {
+        const char *value = lexicon_value(&lexicon_intents, &row[i]);
+        if (value[strlen(value) - 1] > '1') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether words say what the tool does: its verb, or a Chinese word for it. */
+static size_t match_act(const void *user, const struct words *words, size_t at) {
+    const struct surely *surely = user;
+    const struct fit_tool *fit = profile_fit(surely->profile);
+    const struct word *word = &words->items[at];
+    const struct lexicon_row *row;
+    size_t rows;
+    if (is_taken(surely, word)) {
+        return 0;
+    }
+    if ((actions_at(words, at) & surely->actions & CHANGING) != 0) {
+        return words_match(words, at, &lexicon_actions, &row, &rows);
+    }
+    struct deeds deeds = {.count = 0};
+    size_t length = deeds_at(words, at, &deeds);
+    for (size_t i = 0; i < deeds.count; i++) {
+        if (has_deed(&fit_tool_deeds(fit)->all, deeds.items[i])) {
+            return length;
+        }
+    }
+    if (word->kind == WORD_HAN) {
+        static const char *const done[] = {"了", "过"};
+        const size_t count = explained(surely, at);
+        const bool is_done = count > 0 && at + count < words->count &&
+                             WORD_IS_ONE_OF(&words->items[at + count], done);
+        const size_t verb = is_strong_verb(words, at)
+                                    ? words_match(words, at, &lexicon_intents, &row, &rows)
+                                    : 0;
+        return verb > 0 ? verb : is_done ? count : 0;
+    }
+    return fit_tool_is_named(fit, word->stem, word->stem_length) && mood_is_past(word) ? 1 : 0;
+}
+
 /* Whether a deed is only asked or told of, of those that the tool is for. */
 static bool is_only_told(const struct surely *surely) {
     const struct selecting *selecting = surely->selecting;
@@ -915,13 +1061,50 @@ static bool is_only_told(const struct surely *surely) {
         return true;
     }
     return mood_acts(&surely->tool) &&
-           (mood_only_asks(surely->words, &turns, &selecting->evaluation.refused, true) ||
+           ((turns.count == 0 && mood_tells_done(surely->words, match_act, surely)) ||
+            mood_only_asks(surely->words, &turns, &selecting->evaluation.refused, true) ||
             (turns.count == 0 && told_find(text, surely->words, is_taken, surely, &at)));
+}
+
+/* Whether a text goes on behind what is read of it. */
+static bool is_cut_off(const struct surely *surely) {
+    return surely->words->cut || surely->values->token_count >= VALUES_TOKENS_MAX ||
+           surely->values->length >= VALUES_TEXT_MAX;
+}
+
+/* Whether not the text itself leads to the tool but earlier texts do, or it does something that the
+ * text does not name. */
+static bool is_led(const struct surely *surely) {
+    const struct selecting *selecting = surely->selecting;
+    const struct words *words = surely->words;
+    const struct evaluation *evaluation = &selecting->evaluation;
+    const size_t index = evaluation->items[0].index;
+    if (evaluation->led) {
+        return true;
+    }
+    bool acts = mood_acts(&surely->tool) && selecting->shortlist.items[index].history > 0;
+    /* The mail of delete_mail does not say what is to be done. */
+    const bool verb = (surely->named & CHANGING) != 0;
+    for (size_t at = 0; acts && at < words->count; at++) {
+        const struct word *word = &words->items[at];
+        acts = match_act(surely, words, at) == 0 &&
+               (verb ||
+                !fit_tool_is_named(profile_fit(surely->profile), word->stem, word->stem_length));
+    }
+    return acts;
 }
 
 static void ask(struct surely *surely, const char *tool, struct buf *out) {
     struct reach reach;
     mark_values(surely);
+    if (is_cut_off(surely)) {
+        question_long(out, surely->values->chinese);
+        return;
+    }
+    if (is_led(surely)) {
+        question_led(out, tool, surely->values->chinese);
+        return;
+    }
     if (is_only_told(surely)) {
         question_told(out, tool, surely->values->chinese);
         return;
@@ -929,8 +1112,8 @@ static void ask(struct surely *surely, const char *tool, struct buf *out) {
     mark_joining(surely);
     mark_explained(surely);
     mark_left(surely);
-    if (find_other_action(surely, &reach) || find_other_deed(surely, &reach) ||
-        find_other_thing(surely, &reach)) {
+    if (find_changed(surely, &reach) || find_other_action(surely, &reach) ||
+        find_other_deed(surely, &reach) || find_other_thing(surely, &reach)) {
         ask_words(surely, reach, out);
     } else if (!ask_value(surely, out) && find_open(surely, &reach)) {
         ask_words(surely, reach, out);

@@ -16,16 +16,16 @@ static enum sort sort_of(const struct lexeme *unit) {
         const char *name;
         enum sort sort;
     } units[] = {
-            {"second", SORT_TIME},       {"minute", SORT_TIME},       {"hour", SORT_TIME},
-            {"day", SORT_TIME},          {"week", SORT_TIME},         {"millimeter", SORT_LENGTH},
-            {"centimeter", SORT_LENGTH}, {"meter", SORT_LENGTH},      {"kilometer", SORT_LENGTH},
-            {"inch", SORT_LENGTH},       {"foot", SORT_LENGTH},       {"yard", SORT_LENGTH},
-            {"mile", SORT_LENGTH},       {"milligram", SORT_MASS},    {"gram", SORT_MASS},
-            {"kilogram", SORT_MASS},     {"jin", SORT_MASS},          {"ounce", SORT_MASS},
-            {"pound", SORT_MASS},        {"milliliter", SORT_VOLUME}, {"liter", SORT_VOLUME},
-            {"celsius", SORT_HEAT},      {"fahrenheit", SORT_HEAT},   {"byte", SORT_DATA},
-            {"kilobyte", SORT_DATA},     {"megabyte", SORT_DATA},     {"gigabyte", SORT_DATA},
-            {"terabyte", SORT_DATA}};
+            {"millisecond", SORT_TIME},  {"second", SORT_TIME},       {"minute", SORT_TIME},
+            {"hour", SORT_TIME},         {"day", SORT_TIME},          {"week", SORT_TIME},
+            {"millimeter", SORT_LENGTH}, {"centimeter", SORT_LENGTH}, {"meter", SORT_LENGTH},
+            {"kilometer", SORT_LENGTH},  {"inch", SORT_LENGTH},       {"foot", SORT_LENGTH},
+            {"yard", SORT_LENGTH},       {"mile", SORT_LENGTH},       {"milligram", SORT_MASS},
+            {"gram", SORT_MASS},         {"kilogram", SORT_MASS},     {"jin", SORT_MASS},
+            {"ounce", SORT_MASS},        {"pound", SORT_MASS},        {"milliliter", SORT_VOLUME},
+            {"liter", SORT_VOLUME},      {"celsius", SORT_HEAT},      {"fahrenheit", SORT_HEAT},
+            {"byte", SORT_DATA},         {"kilobyte", SORT_DATA},     {"megabyte", SORT_DATA},
+            {"gigabyte", SORT_DATA},     {"terabyte", SORT_DATA}};
     for (size_t i = 0;
          unit != NULL && unit->kind == LEXEME_UNITS && i < sizeof units / sizeof *units; i++) {
         if (strcmp(units[i].name, unit->first) == 0) {

@@ -47,12 +47,31 @@ static int two_digits(const char *text) {
                    : -1;
 }
 
+/* Until this hour a night is that of the day before: "tomorrow at 2 at night". */
+#define NIGHT_LAST 4
+
+/* Whether words say that a clock is at night. */
+static bool has_night(const struct values *values, size_t first, size_t last) {
+    for (size_t at = first; at < last; at++) {
+        size_t length;
+        const struct lexeme *half = calendar_of(values, at, "half", &length);
+        if (half != NULL && strcmp(half->second, "night") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Apply "pm" and the like to an hour; false: the hour cannot be. */
 static bool apply_half(const struct lexeme *half, int *hour) {
     if (half == NULL) {
         return *hour >= 0 && *hour < 24;
     }
     if (strcmp(half->second, "pm") == 0 && *hour < 12) {
+        *hour += 12;
+    } else if (strcmp(half->second, "night") == 0 && *hour == 12) {
+        *hour = 0;
+    } else if (strcmp(half->second, "night") == 0 && *hour > NIGHT_LAST && *hour < 12) {
         *hour += 12;
     } else if (strcmp(half->second, "am") == 0 && *hour == 12) {
         *hour = 0;
@@ -800,6 +819,9 @@ static size_t read_clock_of_day(const struct values *values, size_t at, size_t d
     }
     clock = half != NULL && join == 0 ? read_clock(values, at, ret) : 0;
     if (clock > day_length) {
+        if (ret->hour <= NIGHT_LAST && has_night(values, at, at + clock)) {
+            value_add_days(ret, 1);
+        }
         return clock - day_length;
     }
     clock = read_clock(values, end + join, ret);
@@ -810,11 +832,15 @@ static size_t read_clock_of_day(const struct values *values, size_t at, size_t d
     if (clock > 0 && half != NULL && apply_half(half, &hour)) {
         ret->hour = (int8_t)hour;
     }
+    if (clock > 0 && ret->hour <= NIGHT_LAST && has_night(values, at, end + join + clock)) {
+        value_add_days(ret, 1);
+    }
     return clock > 0 ? join + clock : 0;
 }
 
 /* The date behind a clock, whose own words may name the half of the day: "8 tonight". */
-static size_t read_day_of_clock(const struct values *values, size_t at, struct value_time *ret) {
+static size_t read_day_of_clock(const struct values *values, size_t first, size_t at,
+                                struct value_time *ret) {
     struct value_time day = {0};
     size_t join = join_length(values, at);
     size_t length = at + join < values->token_count ? read_date(values, at + join, &day) : 0;
@@ -826,6 +852,10 @@ static size_t read_day_of_clock(const struct values *values, size_t at, struct v
     const struct lexeme *half = calendar_of(values, at + join, "half", &half_length);
     (void)(half != NULL && half_length == length && apply_half(half, &hour));
     set_clock(&day, hour, ret->minute, ret->second);
+    if (hour <= NIGHT_LAST &&
+        (half != NULL ? has_night(values, at, at + join + length) : has_night(values, first, at))) {
+        value_add_days(&day, 1);
+    }
     *ret = day;
     return join + length;
 }
@@ -847,7 +877,7 @@ static size_t read_moment(const struct values *values, size_t at, struct value_t
     bool bare = length == 0 && behind_at;
     length = bare ? read_bare_clock(values, at, ret) : length;
     if (length > 0) {
-        size_t day = read_day_of_clock(values, at + length, ret);
+        size_t day = read_day_of_clock(values, at, at + length, ret);
         *ret_kind = day > 0 ? VALUE_MOMENT : VALUE_TIME;
         ret->bare = bare && day == 0;
         return length + day;

@@ -39,7 +39,26 @@ static const struct expression_word functions[] = {{"the square root of", 4, "sq
                                                    {"cube root of", 3, "cbrt"},
                                                    {"the absolute value of", 4, "abs"},
                                                    {"absolute value of", 3, "abs"},
+                                                   {"the sqrt of", 3, "sqrt"},
+                                                   {"sqrt of", 2, "sqrt"},
+                                                   {"cbrt of", 2, "cbrt"},
+                                                   {"the sine of", 3, "sin"},
+                                                   {"sine of", 2, "sin"},
+                                                   {"sin of", 2, "sin"},
+                                                   {"the cosine of", 3, "cos"},
+                                                   {"cosine of", 2, "cos"},
+                                                   {"cos of", 2, "cos"},
+                                                   {"the tangent of", 3, "tan"},
+                                                   {"tangent of", 2, "tan"},
+                                                   {"tan of", 2, "tan"},
+                                                   {"abs of", 2, "abs"},
+                                                   {"ln of", 2, "ln"},
+                                                   {"exp of", 2, "exp"},
                                                    {"根号", 2, "sqrt"}};
+
+/* Functions of which it is not said which is meant: of the base 10, 2 or e. */
+static const struct expression_word unclear_functions[] = {
+        {"log of", 2, ""}, {"logarithm of", 2, ""}, {"log base", 2, ""}, {"的对数", 3, ""}};
 
 /* Behind an operand: a function of it, or an operator with its second operand. */
 static const struct expression_word endings[] = {
@@ -187,7 +206,8 @@ static bool read_number(const struct values *values, size_t at, struct part *ret
     size_t end = at + skip + length;
     const struct token *token = &values->tokens[at + skip];
     const char *text = values->text + token->start;
-    bool grouped = memchr(text, '\'', token->end - token->start) != NULL; /* 1'000 */
+    bool grouped = memchr(text, '\'', token->end - token->start) != NULL || /* 1'000 */
+                   memchr(text, ',', token->end - token->start) != NULL;    /* 1,000 */
     *ret = (struct part){.kind = PART_NUMBER,
                          .length = skip + length,
                          .number = number,
@@ -468,6 +488,10 @@ static bool has_left_over(const struct values *values) {
                            VALUE_BIT(VALUE_URL) | VALUE_BIT(VALUE_PATH) | VALUE_BIT(VALUE_CODE) |
                            VALUE_BIT(VALUE_PHONE) | VALUE_BIT(VALUE_QUOTED) | VALUE_BIT(VALUE_JSON);
     for (size_t at = 0; at + 1 < values->token_count; at++) {
+        if (EXPRESSION_WORD_AT(values, at, unclear_functions) != NULL &&
+            value_covering(values, at, VALUE_BIT(VALUE_QUOTED)) == NULL) {
+            return true;
+        }
         const struct token *token = &values->tokens[at];
         bool call = token->kind == TOKEN_WORD && is_name(values, at) &&
                     value_is_sign(values, at + 1, '(');
@@ -577,7 +601,7 @@ static void write_flat(const struct values *values, size_t first, size_t last, s
         before = part.sign != NULL            ? part.sign
                  : part.kind == PART_OPERATOR ? expression_operator_at(values, at, &length)
                                               : NULL;
-        if (function && part.kind != PART_OPEN) {
+        if (function && part.kind != PART_OPEN && part.kind != PART_OPERATOR) {
             buf_add_char(out, ')');
             function = false;
         }

@@ -210,6 +210,10 @@ bool value_read_width(struct values *values, size_t length);
 void value_tokens_in(const struct values *values, size_t start, size_t end, size_t *ret_first,
                      size_t *ret_last);
 
+/** The same for a part of what was said. */
+void value_tokens_said(const struct values *values, size_t start, size_t end, size_t *ret_first,
+                       size_t *ret_last);
+
 /** Where a byte of `text` is in `said`. */
 size_t value_origin(const struct values *values, size_t at);
 

@@ -165,6 +165,24 @@ void value_tokens_in(const struct values *values, size_t start, size_t end, size
     *ret_last = first;
 }
 
+void value_tokens_said(const struct values *values, size_t start, size_t end, size_t *ret_first,
+                       size_t *ret_last) {
+    size_t first = 0;
+    for (size_t beyond = values->token_count; first < beyond;) {
+        size_t middle = first + (beyond - first) / 2;
+        if (value_origin(values, values->tokens[middle].end) > start) {
+            beyond = middle;
+        } else {
+            first = middle + 1;
+        }
+    }
+    *ret_first = first;
+    while (first < values->token_count && value_origin(values, values->tokens[first].start) < end) {
+        first++;
+    }
+    *ret_last = first;
+}
+
 int values_read(const char *text, size_t length, const struct arguments_context *context,
                 struct values **ret, struct toolrack_error *err) {
     CLEANUP(values_destroyp) struct values *values = calloc(1, sizeof *values);

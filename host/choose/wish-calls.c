@@ -129,6 +129,29 @@ static int blank_conditions(struct making *making) {
     return words_read(making->text, making->length, &making->words, making->err);
 }
 
+/* What the text says not to do is no wish, and has no value of one: "convert 5 dollars to euros,
+ * but don't convert 6 dollars to yen". */
+static int blank_refused(struct making *making) {
+    struct refused refused;
+    size_t first;
+    size_t last;
+    refused_find(making->text, making->length, &making->words, &refused);
+    for (size_t from = 0; making->refused_count < REFUSED_MAX &&
+                          refused_next_part(&refused, &making->words, from, &first, &last);
+         from = last) {
+        const size_t start = making->words.items[first].start;
+        const size_t end = making->words.items[last - 1].end;
+        making->refused[making->refused_count++] = (struct wish_left){
+                .text = making->asked.options.text + start, .length = end - start};
+        blank(making->text, start, end);
+    }
+    if (making->refused_count == 0) {
+        return 0;
+    }
+    words_finish(&making->words);
+    return words_read(making->text, making->length, &making->words, making->err);
+}
+
 static int read_text(struct making *making) {
     int code = asked_read(making->options, 1, &making->asked, making->err);
     if (code < 0) {
@@ -147,7 +170,9 @@ static int read_text(struct making *making) {
     blank_numbers(making->text, making->length);
     CLEANUP(values_destroyp) struct values *values = NULL;
     code = words_read(making->text, making->length, &making->words, making->err);
+    making->cut = code == 0 && making->words.cut;
     code = code < 0 ? code : blank_conditions(making);
+    code = code < 0 ? code : blank_refused(making);
     code = code < 0 ? code
                     : values_read(making->text, making->length, &making->asked.said, &values,
                                   making->err);
@@ -1180,6 +1205,9 @@ static int finish(struct making *making, struct wishes *ret) {
     code = code < 0 ? code : leave_spares(making);
     ret->left = making->left;
     ret->left_count = making->left_count;
+    ret->refused = making->refused;
+    ret->refused_count = making->refused_count;
+    ret->cut = making->cut;
     return code == 0 && ret->count > 0 ? wish_find_unused(making, ret) : code;
 }
 

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "choose/clauses.h"
 #include "choose/inside.h"
+#include "choose/refused.h"
 #include "choose/selecting.h"
 #include "choose/values-parts.h"
 #include "choose/wishes.h"
@@ -102,6 +103,9 @@ struct making {
     size_t count;
     struct wish_left conditions[CONDITIONS_MAX]; /**< that compare: blank in the text */
     size_t condition_count;
+    struct wish_left refused[REFUSED_MAX]; /**< blank in the text */
+    size_t refused_count;
+    bool cut; /**< the text goes on behind the words that are read of it */
     struct wish_left left[CLAUSES_MAX];
     size_t left_count;
     struct spare spares[CLAUSES_MAX];

@@ -88,6 +88,9 @@ struct wishes {
     size_t unused_count;
     const struct wish_left *conditions; /**< "if it rains": whether they hold is not known */
     size_t condition_count;
+    const struct wish_left *refused; /**< "don't delete mail 7": nothing is called for it */
+    size_t refused_count;
+    bool cut;             /**< only the beginning of the text is read */
     const char *question; /**< what would decide, where no tool is chosen; NULL: nothing */
     void *inner;
 };

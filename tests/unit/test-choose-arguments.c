@@ -943,15 +943,22 @@ static void test_earlier_results_are_used(void **state) {
 static void test_the_working_folder_is_used(void **state) {
     (void)state;
     static const char absolute[] = TOOL("\"path\"", TEXT("path", "The absolute path of the file"));
+    static const char lister[] = TOOL("\"path\"", TEXT("path", "The path of the folder to list"));
     static const char home[] = "{\"folder\": \"/home/ann/work\"}";
-    expect_in(home, reader, "list the files in this folder", "{\"path\":\"/home/ann/work\"}",
+    expect_in(home, lister, "list the files in this folder", "{\"path\":\"/home/ann/work\"}",
               ARGUMENTS_FROM_FOLDER, NULL);
-    expect_in(home, reader, "列出当前目录的文件", "{\"path\":\"/home/ann/work\"}",
+    expect_in(home, lister, "列出当前目录的文件", "{\"path\":\"/home/ann/work\"}",
               ARGUMENTS_FROM_FOLDER, NULL);
-    expect_in("{}", reader, "list the files in the current directory", "{\"path\":\".\"}",
+    expect_in("{}", lister, "list the files in the current directory", "{\"path\":\".\"}",
               ARGUMENTS_FROM_FOLDER, NULL);
     expect_in(home, reader, "read docs/a.md", "{\"path\":\"docs/a.md\"}", ARGUMENTS_FROM_TEXT,
               NULL);
+    /* A folder is no file; a file "here" is one in it. */
+    expect_in(home, reader, "read the file here", "{}", ARGUMENTS_FROM_TEXT, NULL);
+    expect_in(home, reader, "read a.md here", "{\"path\":\"/home/ann/work/a.md\"}",
+              ARGUMENTS_FROM_FOLDER, NULL);
+    expect_in(home, reader, "读取当前目录的a.md", "{\"path\":\"/home/ann/work/a.md\"}",
+              ARGUMENTS_FROM_FOLDER, NULL);
     expect_in(home, absolute, "read ../docs/a.md", "{\"path\":\"/home/ann/docs/a.md\"}",
               ARGUMENTS_FROM_FOLDER, NULL);
     expect_in(home, absolute, "读取 ./a.md", "{\"path\":\"/home/ann/work/a.md\"}",

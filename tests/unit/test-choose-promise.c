@@ -4,7 +4,11 @@
  * called ("none"). {"any": [...]} is one of several values; a member with "?" behind its name may
  * be left out. "undone" is what a call leaves of a text with several wishes, and "ready" whether it
  * can be made. How many answers are ready and wrong must not rise, and how many are ready and right
- * must not fall; with PROMISE_SHOW=1 in the environment those are printed that are wrong. */
+ * must not fall; with PROMISE_SHOW=1 in the environment those are printed that are wrong.
+ *
+ * wary.jsonl has texts over the tools of wary.json and those that every installation has, each with
+ * what it must lead to: "ready" false, the call that is ready, or the "nodes" of a plan, of which
+ * "told" says why a part of the text gave none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +22,7 @@
 #include "base/error.h"
 #include "base/json-equal.h"
 #include "toolrack/choose.h"
+#include "toolrack/plan.h"
 #include "toolrack/toolrack.h"
 
 #include <cmocka.h>
@@ -31,6 +36,8 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 #define STEPS 100000
 
+#define LONG_WORDS 5000u
+
 static struct toolrack *host;
 static struct toolrack_error err;
 
@@ -40,6 +47,17 @@ static int set_up(void **state) {
     options.config_file = TEST_PROMISES "/promises.json";
     options.state_dir = "";
     options.no_scan = true;
+    return toolrack_open(&options, &host, &err);
+}
+
+static int set_up_wary(void **state) {
+    static const char *const folders[] = {TEST_BUNDLED, NULL};
+    (void)state;
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = TEST_PROMISES "/wary.json";
+    options.state_dir = "";
+    options.plugin_dirs = folders;
+    options.isolation = TOOLRACK_ISOLATION_NONE;
     return toolrack_open(&options, &host, &err);
 }
 
@@ -113,17 +131,31 @@ static void show(yyjson_val *row, yyjson_val *answer) {
                   yyjson_get_str(yyjson_obj_get(answer, "tool")), given);
 }
 
-/* Each row, and the answer to it. */
-static void for_each(void (*take)(yyjson_val *row, yyjson_val *answer)) {
-    FILE *file = fopen(TEST_PROMISES "/promises.jsonl", "re");
+static yyjson_doc *plan(yyjson_val *row) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *made = NULL;
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    size_t length = 0;
+    options.text = yyjson_get_str(yyjson_obj_get(row, "plan"));
+    if (toolrack_plan_make(host, &options, &made, &err) != 0) {
+        fail_msg("%s: %s", options.text, err.message);
+    }
+    const char *data = toolrack_text_data(made, &length);
+    return yyjson_read(data, length, 0);
+}
+
+/* Each row of a file, and the answer to it. */
+static void for_each(const char *path, void (*take)(yyjson_val *row, yyjson_val *answer)) {
+    FILE *file = fopen(path, "re");
     CLEANUP(freep) char *line = NULL;
     size_t room = 0;
     ssize_t length;
     assert_non_null(file);
     while ((length = getline(&line, &room, file)) > 0) {
         CLEANUP(yyjson_doc_freep) yyjson_doc *row = yyjson_read(line, (size_t)length, 0);
-        CLEANUP(yyjson_doc_freep) yyjson_doc *doc = choose(yyjson_doc_get_root(row));
-        take(yyjson_doc_get_root(row), yyjson_doc_get_root(doc));
+        yyjson_val *root = yyjson_doc_get_root(row);
+        CLEANUP(yyjson_doc_freep)
+        yyjson_doc *doc = yyjson_obj_get(root, "plan") != NULL ? plan(root) : choose(root);
+        take(root, yyjson_doc_get_root(doc));
     }
     assert_int_equal(fclose(file), 0);
 }
@@ -145,7 +177,7 @@ static void count(yyjson_val *row, yyjson_val *answer) {
 
 static void what_is_ready_is_right(void **state) {
     (void)state;
-    for_each(count);
+    for_each(TEST_PROMISES "/promises.jsonl", count);
     print_message("# ready and right %d, ready and wrong %d\n", kept, broken);
     assert_in_range(kept, KEPT_LEAST, INT32_MAX);
     assert_in_range(broken, 0, BROKEN_MOST);
@@ -170,8 +202,92 @@ static void check_undone(yyjson_val *row, yyjson_val *answer) {
 
 static void what_is_left_is_told(void **state) {
     (void)state;
-    for_each(check_undone);
+    for_each(TEST_PROMISES "/promises.jsonl", check_undone);
     assert_in_range(with_undone, 1, INT32_MAX);
+}
+
+/* ------------------------------------------------------------------------------------- wary */
+
+static bool are_nodes(yyjson_val *nodes, yyjson_val *wanted) {
+    size_t at;
+    size_t number;
+    yyjson_val *one;
+    if (yyjson_arr_size(nodes) != yyjson_arr_size(wanted)) {
+        return false;
+    }
+    yyjson_arr_foreach (wanted, at, number, one) {
+        yyjson_val *node = yyjson_arr_get(nodes, at);
+        const char *tool = yyjson_get_str(yyjson_arr_get(one, 0));
+        if (!yyjson_equals_str(yyjson_obj_get(node, "tool"), tool) ||
+            !are_right(yyjson_obj_get(node, "arguments"), yyjson_arr_get(one, 1))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_told(yyjson_val *answer, const char *told) {
+    size_t at;
+    size_t number;
+    yyjson_val *one;
+    yyjson_arr_foreach (yyjson_obj_get(answer, "unsure"), at, number, one) {
+        const char *reason = yyjson_get_str(yyjson_obj_get(one, "reason"));
+        if (reason != NULL && strstr(reason, told) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_wary(yyjson_val *row, yyjson_val *answer) {
+    CLEANUP(freep) char *given = yyjson_val_write(answer, 0, NULL);
+    yyjson_val *text = yyjson_obj_get(row, "text");
+    if (text == NULL) {
+        const char *told = yyjson_get_str(yyjson_obj_get(row, "told"));
+        yyjson_val *made = yyjson_obj_get(answer, "plan");
+        if (!are_nodes(yyjson_obj_get(made, "nodes"), yyjson_obj_get(row, "nodes")) ||
+            (told != NULL && !is_told(answer, told))) {
+            fail_msg("%s: %s", yyjson_get_str(yyjson_obj_get(row, "plan")), given);
+        }
+        return;
+    }
+    bool wanted = yyjson_get_bool(yyjson_obj_get(row, "ready"));
+    bool ready = yyjson_get_bool(yyjson_obj_get(answer, "ready"));
+    const char *tool = yyjson_get_str(yyjson_obj_get(row, "tool"));
+    bool right = !wanted ||
+                 (yyjson_equals_str(yyjson_obj_get(answer, "tool"), tool) &&
+                  are_right(yyjson_obj_get(answer, "arguments"), yyjson_obj_get(row, "arguments")));
+    bool asks = ready || yyjson_is_str(yyjson_obj_get(answer, "question"));
+    if (ready != wanted || !right || !asks) {
+        fail_msg("%s: %s", yyjson_get_str(text), given);
+    }
+}
+
+static void what_is_not_wanted_is_not_ready(void **state) {
+    (void)state;
+    for_each(TEST_PROMISES "/wary.jsonl", check_wary);
+}
+
+/* What stands behind the words that are read may say that nothing is to be done. */
+static void a_text_that_is_not_read_whole_is_not_ready(void **state) {
+    (void)state;
+    CLEANUP(freep) char *text = malloc(LONG_WORDS * 3 + 100);
+    assert_non_null(text);
+    size_t length = (size_t)sprintf(text, "delete mail 6");
+    for (size_t i = 0; i < LONG_WORDS; i++) {
+        length += (size_t)sprintf(text + length, " so");
+    }
+    (void)sprintf(text + length, ", but do not delete anything");
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *answer = NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *made = NULL;
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    options.text = text;
+    assert_int_equal(toolrack_select(host, &options, &answer, &err), 0);
+    const char *data = toolrack_text_data(answer, &length);
+    assert_non_null(strstr(data, "\"ready\":false"));
+    assert_non_null(strstr(data, "\"question\":\"The text is too long"));
+    assert_int_equal(toolrack_plan_make(host, &options, &made, &err), 0);
+    assert_non_null(strstr(toolrack_text_data(made, &length), "the text is too long"));
 }
 
 int main(void) {
@@ -179,5 +295,10 @@ int main(void) {
             cmocka_unit_test(what_is_ready_is_right),
             cmocka_unit_test(what_is_left_is_told),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    const struct CMUnitTest wary[] = {
+            cmocka_unit_test(what_is_not_wanted_is_not_ready),
+            cmocka_unit_test(a_text_that_is_not_read_whole_is_not_ready),
+    };
+    int failed = cmocka_run_group_tests(tests, set_up, tear_down);
+    return failed + cmocka_run_group_tests_name("wary", wary, set_up_wary, tear_down);
 }
