@@ -63,6 +63,10 @@
 /* Tools that the text alone has so near to one another may be told apart by earlier texts. */
 #define NEAR_ODDS 0.5
 
+/* Of which the text alone is so certain, no earlier text pushes below the threshold. With less,
+ * more right tools are no longer first than come back. */
+#define ALONE_CERTAIN 0.75
+
 /* What is left of the score of a tool that is never chosen. */
 #define REFUSED_SHARE 0.1
 
@@ -372,8 +376,8 @@ static void prefer_priority(const struct evaluate_tool *tools, struct evaluation
     }
 }
 
-/* Earlier texts decide between tools that the text alone has nearly equal. They never push a tool
- * below the threshold that the text alone would choose, and a tool that it would not choose is not
+/* Earlier texts decide between tools that the text alone has nearly equal. They push no tool below
+ * the threshold of which the text alone is certain, and a tool that it would not choose is not
  * called because of them (surely.h). */
 static void weigh_history(const struct evaluate_tool *tools, struct evaluation *evaluation) {
     size_t best = 0;
@@ -391,7 +395,7 @@ static void weigh_history(const struct evaluate_tool *tools, struct evaluation *
         return;
     }
     struct evaluated alone = evaluation->items[best];
-    if (evaluation->items[0].score < EVALUATE_THRESHOLD && alone.alone >= EVALUATE_THRESHOLD &&
+    if (evaluation->items[0].score < EVALUATE_THRESHOLD && alone.alone >= ALONE_CERTAIN &&
         tools[alone.index].history >= 0) {
         alone.score = alone.alone;
         memmove(&evaluation->items[1], &evaluation->items[0], best * sizeof alone);

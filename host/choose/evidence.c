@@ -1121,7 +1121,8 @@ static bool is_doubtful(const struct evidence *evidence, const struct parameter 
  * arithmetic. */
 static bool is_no_arithmetic(const struct evidence *evidence, const struct parameter *parameter,
                              const struct value *value) {
-    const uint32_t words = VALUE_BIT(VALUE_CHUNK) | VALUE_BIT(VALUE_PART) | VALUE_BIT(VALUE_NAME);
+    const uint32_t words = VALUE_BIT(VALUE_CHUNK) | VALUE_BIT(VALUE_PART) | VALUE_BIT(VALUE_NAME) |
+                           VALUE_BIT(VALUE_PLACE);
     const struct values *values = evidence->values;
     bool none = parameter->hint == HINT_EXPRESSION && (VALUE_BIT(value->kind) & words) != 0 &&
                 strstr(parameter->lower, "function") == NULL; /* what something does, too */

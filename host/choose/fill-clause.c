@@ -253,6 +253,44 @@ static void trim_front(struct reading *reading, struct clause *run) {
     }
 }
 
+/* Whether a word says what is counted of a text. */
+static bool is_counted(const struct reading *reading, size_t at) {
+    static const char *const words[] = {"word",     "words",     "character", "characters",
+                                        "chars",    "letter",    "letters",   "line",
+                                        "lines",    "byte",      "bytes",     "vowels",
+                                        "sentence", "sentences", "digits",    "consonants"};
+    for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
+        if (is_text(reading, at, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is counted, before the text: "words in hello world", "how many words are in hello world",
+ * "how many letters does banana have". */
+static void trim_counted(const struct reading *reading, struct clause *run) {
+    size_t from = run->first > COUNT_TOKENS_MAX / 2 ? run->first - COUNT_TOKENS_MAX / 2 : 0;
+    bool counted = false;
+    if (reading->prose != PROSE_TEXT || run->opened) {
+        return;
+    }
+    for (size_t t = from; t + 1 < run->last && t < run->first + COUNT_TOKENS_MAX; t++) {
+        const struct token *token = token_at(reading, t);
+        bool in = token->kind == TOKEN_WORD && (token->cue == CUE_IN || token->cue == CUE_OF);
+        bool does = is_text(reading, t, "does") || is_text(reading, t, "do");
+        if (counted && (in || does) && t >= run->first) {
+            bool has = does && (is_text(reading, run->last - 1, "have") ||
+                                is_text(reading, run->last - 1, "contain"));
+            run->last -= has && t + 2 < run->last;
+            run->first = in || has ? t + 1 : run->first;
+            run->asked = in || has;
+            return;
+        }
+        counted = counted || is_counted(reading, t);
+    }
+}
+
 /* Whether a word is the name of a parameter, which `taker` counts from 1. */
 static bool is_name_of(const struct reading *reading, size_t taker, size_t at) {
     return taker > 0 && taker <= reading->fill->parameters.count &&
@@ -315,11 +353,12 @@ static void trim_asked(const struct reading *reading, struct clause *run) {
             end = is_text(reading, t, "的") ? t : end;
         }
     }
-    run->asked = reading->prose == PROSE_TEXT && !run->opened && end < run->last;
-    run->last = run->asked ? end : run->last;
+    bool asked = reading->prose == PROSE_TEXT && !run->opened && end < run->last;
+    run->asked = run->asked || asked;
+    run->last = asked ? end : run->last;
 }
 
-/* Whether words only point at a text that is somewhere else: 这句话, 下面的文字. */
+/* Whether words only point at a text that is somewhere else: 这句话, 下面的文字, "the file". */
 static bool points(const struct reading *reading, const struct clause *run) {
     static const char *const words[] = {"这", "那", "此", "该", "下", "上", "以", "本"};
     for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
@@ -327,7 +366,11 @@ static bool points(const struct reading *reading, const struct clause *run) {
             return true;
         }
     }
-    return false;
+    const struct token *first = token_at(reading, run->first);
+    const size_t length = run->last - run->first;
+    return first->kind == TOKEN_WORD && ((first->cue == CUE_DETERMINER && length <= 2) ||
+                                         (first->cue == CUE_PRONOUN && length == 1) ||
+                                         (is_text(reading, run->first, "it") && length == 1));
 }
 
 /* ---------------------------------------------------------------------- finding */
@@ -411,6 +454,7 @@ static struct clause find_clause(struct reading *reading, const struct kept *had
         bool taken = run.last < reading->last;
         at = run.last + 1;
         trim_front(reading, &run);
+        trim_counted(reading, &run);
         if (taken) {
             trim_before_taken(reading, &run);
         }

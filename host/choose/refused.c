@@ -199,12 +199,21 @@ static bool is_of_refusal(const struct refused *refused, const struct words *wor
     return false;
 }
 
+/* Whether a part of a text begins to ask for something: "just tell me the time". */
+static bool is_asking_for(const struct words *words, size_t at) {
+    static const char *const asking[] = {"tell", "give", "show"};
+    static const char *const before[] = {"just", "only", "instead", "but", "please", "rather"};
+    return at > 0 && WORD_IS_ONE_OF(&words->items[at], asking) &&
+           (begins_part(words, at) || WORD_IS_ONE_OF(&words->items[at - 1], before));
+}
+
 /* Whether something else is wanted: another verb, or a question. */
 static bool has_wish(const struct refused *refused, const struct words *words) {
     for (size_t at = 0; at < words->count;) {
         size_t length;
         size_t rows;
         bool verb = read_verb(words, at, &length, &rows) != NULL && intent_is_wanted(words, at);
+        verb = verb || is_asking_for(words, at);
         if (!is_refused(refused, at) && !is_of_refusal(refused, words, at) &&
             !words->items[at].quoted && (verb || is_question(words, at))) {
             return true;

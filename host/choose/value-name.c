@@ -62,7 +62,8 @@ static size_t name_end(const struct values *values, size_t at) {
         } else if (link > end && is_named(values, link)) {
             end = link + 1;
         } else if (token->kind == TOKEN_NUMBER && token->space && token->end - token->start <= 2 &&
-                   values->tokens[end - 1].capital) {
+                   values->tokens[end - 1].capital &&
+                   value_covering(values, end, VALUE_BIT(VALUE_MONEY)) == NULL) {
             end++;
         } else {
             break;

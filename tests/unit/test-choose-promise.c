@@ -268,6 +268,49 @@ static void what_is_not_wanted_is_not_ready(void **state) {
     for_each(TEST_PROMISES "/wary.jsonl", check_wary);
 }
 
+static yyjson_doc *choose_for_ann(const char *text) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *answer = NULL;
+    struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
+    size_t length = 0;
+    options.text = text;
+    options.principal = "ann";
+    if (toolrack_select(host, &options, &answer, &err) != 0) {
+        fail_msg("%s: %s", text, err.message);
+    }
+    const char *data = toolrack_text_data(answer, &length);
+    return yyjson_read(data, length, 0);
+}
+
+static void it_worked(const char *text) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = choose_for_ann(text);
+    const char *id = yyjson_get_str(yyjson_obj_get(yyjson_doc_get_root(doc), "id"));
+    assert_non_null(id);
+    assert_int_equal(toolrack_select_worked(host, "ann", id, true, &err), 0);
+}
+
+static void assert_led(const char *text, const char *tool, bool ready) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = choose_for_ann(text);
+    yyjson_val *answer = yyjson_doc_get_root(doc);
+    CLEANUP(freep) char *given = yyjson_val_write(answer, 0, NULL);
+    if (yyjson_get_bool(yyjson_obj_get(answer, "ready")) != ready ||
+        (ready && !yyjson_equals_str(yyjson_obj_get(answer, "tool"), tool))) {
+        fail_msg("%s: %s", text, given);
+    }
+}
+
+/* One earlier text makes no call of what a text does not say, and hides no tool that it does. */
+static void earlier_texts_make_nothing_ready(void **state) {
+    (void)state;
+    it_worked("delete mail 1");
+    assert_led("mail 9", NULL, false);
+    assert_led("the mail 3", NULL, false);
+    assert_led("show mail 9", "show_mail", true);
+    assert_led("delete mail 9", "delete_mail", true);
+    it_worked("it is 10:30 in Madrid, what time is it in Sydney");
+    assert_led("what time is it in Madrid", "get_current_time", true);
+    assert_led("what time is it in Sydney", "get_current_time", true);
+}
+
 /* What stands behind the words that are read may say that nothing is to be done. */
 static void a_text_that_is_not_read_whole_is_not_ready(void **state) {
     (void)state;
@@ -298,6 +341,7 @@ int main(void) {
     const struct CMUnitTest wary[] = {
             cmocka_unit_test(what_is_not_wanted_is_not_ready),
             cmocka_unit_test(a_text_that_is_not_read_whole_is_not_ready),
+            cmocka_unit_test(earlier_texts_make_nothing_ready),
     };
     int failed = cmocka_run_group_tests(tests, set_up, tear_down);
     return failed + cmocka_run_group_tests_name("wary", wary, set_up_wary, tear_down);
