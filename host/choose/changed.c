@@ -16,13 +16,13 @@ static struct reach reach_of(const struct values *values, size_t start, size_t e
     return reach;
 }
 
-static bool is_any_taken(const struct changed_text *text, struct reach reach) {
+static bool is_taken(const struct changed_text *text, struct reach reach) {
     for (size_t t = reach.first; t < reach.last; t++) {
-        if (text->takes(text->user, t)) {
-            return true;
+        if (!text->takes(text->user, t)) {
+            return false;
         }
     }
-    return false;
+    return true;
 }
 
 /* ------------------------------------------------------------------------------------- words */
@@ -63,6 +63,9 @@ static bool changes(const struct changed_text *text, size_t at, size_t count, co
     if (text->explains(text->user, at, count)) {
         return false;
     }
+    if (strcmp(how, "behind") == 0) {
+        return reach.first > 0 && text->takes(text->user, reach.first - 1);
+    }
     return strcmp(how, "order") != 0 || !is_time(text->values, reach.last);
 }
 
@@ -78,7 +81,7 @@ static bool find_word(const struct changed_text *text, struct reach *ret) {
             reach = reach_of(text->values, word->start, words->items[at + count - 1].end);
         }
         if (reach.first < reach.last && text->values->tokens[reach.first].user &&
-            text->values->tokens[reach.first].open && !is_any_taken(text, reach) &&
+            text->values->tokens[reach.first].open && !is_taken(text, reach) &&
             changes(text, at, count, lexicon_value(&lexicon_changers, row))) {
             *ret = reach;
             return true;

@@ -275,12 +275,14 @@ bool mood_only_asks(const struct words *words, const struct turns *turns,
 
 /* ------------------------------------------------------------------------ what was done */
 
-/* How far before a verb "was" and 已经 may stand, in words: "was already deleted". */
-#define DONE_REACH 3u
+/* How far before a verb "was" and 已经 may stand, in words: "was already deleted", 已经把邮件5删了.
+ */
+#define DONE_REACH     3u
+#define DONE_REACH_HAN 16u
 
 /* Words that say of the verb behind them that it was done, and that it is wanted. */
-static const char *const been[] = {"was", "were", "been", "being", "is",      "are",
-                                   "got", "gets", "had",  "isnt",  "already", "just"};
+static const char *const been[] = {"was", "were", "been",    "being", "is",   "are", "got",  "gets",
+                                   "had", "isnt", "already", "just",  "will", "ll",  "might"};
 static const char *const wanting[] = {"be", "wants", "needs", "requires"};
 /* Verbs that want something done: "get mail 5 deleted". */
 static const char *const causing[] = {"get", "have", "make", "want", "need", "ensure", "see"};
@@ -292,7 +294,8 @@ static const char *const han_wanting[] = {"请", "帮", "吧", "要", "想",
 
 static bool stands_before(const struct words *words, size_t at, const char *const *list,
                           size_t count) {
-    for (size_t back = 1; back <= DONE_REACH && back <= at; back++) {
+    const size_t reach = words->items[at].kind == WORD_HAN ? DONE_REACH_HAN : DONE_REACH;
+    for (size_t back = 1; back <= reach && back <= at; back++) {
         const struct word *before = &words->items[at - back];
         if (before->clause != words->items[at].clause) {
             return false;
@@ -310,6 +313,7 @@ static bool is_han_done(const struct words *words, size_t at, size_t length) {
                   !WORD_IS_ONE_OF(&words->items[next], han_done);
     next += behind;
     return stands_before(words, at, han_already, ARRAY_LENGTH(han_already)) ||
+           (length > 1 && WORD_IS_ONE_OF(&words->items[at + length - 1], han_done)) || /* 删了 */
            (next < words->count && words->items[next].clause == words->items[at].clause &&
             WORD_IS_ONE_OF(&words->items[next], han_done));
 }

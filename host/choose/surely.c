@@ -1045,7 +1045,14 @@ static size_t match_act(const void *user, const struct words *words, size_t at) 
                                     : 0;
         return verb > 0 ? verb : is_done ? count : 0;
     }
-    return fit_tool_is_named(fit, word->stem, word->stem_length) && mood_is_past(word) ? 1 : 0;
+    /* "Bob will pay", but not "you will pay". */
+    static const char *const coming[] = {"will", "ll", "might"};
+    static const char *const you[] = {"you"};
+    const bool foretold =
+            at > 1 && WORD_IS_ONE_OF(&word[-1], coming) && !WORD_IS_ONE_OF(&word[-2], you);
+    return fit_tool_is_named(fit, word->stem, word->stem_length) && (mood_is_past(word) || foretold)
+                   ? 1
+                   : 0;
 }
 
 /* Whether a deed is only asked or told of, of those that the tool is for. */

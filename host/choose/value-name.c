@@ -42,6 +42,13 @@ static bool is_link(const struct values *values, size_t at) {
     return value_is_sign(values, at, '&');
 }
 
+/* Whether a number is followed by another one: of "Bob 20 or 30 euros" the name is Bob. */
+static bool is_one_of_two(const struct values *values, size_t at) {
+    return at + 2 < values->token_count &&
+           (values->tokens[at + 1].cue == CUE_OR || values->tokens[at + 1].cue == CUE_TO) &&
+           values->tokens[at + 2].kind == TOKEN_NUMBER;
+}
+
 /* The end of the name that begins at a token. */
 static size_t name_end(const struct values *values, size_t at) {
     size_t end = at + 1;
@@ -63,7 +70,8 @@ static size_t name_end(const struct values *values, size_t at) {
             end = link + 1;
         } else if (token->kind == TOKEN_NUMBER && token->space && token->end - token->start <= 2 &&
                    values->tokens[end - 1].capital &&
-                   value_covering(values, end, VALUE_BIT(VALUE_MONEY)) == NULL) {
+                   value_covering(values, end, VALUE_BIT(VALUE_MONEY)) == NULL &&
+                   !is_one_of_two(values, end)) {
             end++;
         } else {
             break;
