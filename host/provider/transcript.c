@@ -151,6 +151,10 @@ void transcript_set_key(struct transcript *transcript, const struct key *key) {
 
 void transcript_close(struct transcript *transcript) {
     if (transcript != NULL) {
+        /* A process that is about to begin may have a copy of the descriptor for a moment: closing
+         * ours alone would leave the lock to it. */
+        struct flock whole = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+        (void)fcntl(transcript->fd, F_OFD_SETLK, &whole);
         closep(&transcript->fd);
         free(transcript->path);
         free(transcript);

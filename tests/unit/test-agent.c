@@ -1,10 +1,13 @@
 /* The parts of a conversation with a model that need no network, and its plans. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "api/agent-plan.h"
 #include "base/cleanup.h"
@@ -844,6 +847,38 @@ static void a_model_is_told_which_tools_a_plan_may_call(void **state) {
 
 #define IN_HOST(test) cmocka_unit_test_setup_teardown(test, open_host, close_host)
 
+/* A child that was forked meanwhile has a copy of the descriptor, until it runs its program. */
+static void a_closed_transcript_is_locked_by_nobody(void **state) {
+    (void)state;
+    char path[] = "/tmp/toolrack-transcript-XXXXXX";
+    const struct transcript_place place = {.file = path};
+    const struct transcript_place kept = {.file = path, .is_kept = true};
+    struct transcript *first = NULL;
+    struct transcript *second = NULL;
+    struct toolrack_error err;
+    int ends[2];
+    int status;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && pipe2(ends, O_CLOEXEC) == 0);
+    assert_int_equal(transcript_open(&place, &first, &err), 0);
+    assert_int_equal(transcript_open(&kept, &second, &err), TOOLRACK_E_REFUSED);
+    pid_t child = fork();
+    if (child == 0) {
+        char byte;
+        (void)close(ends[1]);
+        _exit(read(ends[0], &byte, 1) == 0 ? 0 : 1);
+    }
+    transcript_close(first);
+    assert_int_equal(transcript_open(&kept, &second, &err), 0);
+    transcript_close(second);
+    (void)close(ends[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    (void)close(ends[0]);
+    (void)close(fd);
+    (void)unlink(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(endpoints_are_completed),
@@ -874,6 +909,7 @@ int main(void) {
             IN_HOST(a_model_is_told_what_was_done_before_a_failure),
             IN_HOST(a_model_that_calls_anything_else_is_told_of_plans),
             IN_HOST(a_model_is_told_which_tools_a_plan_may_call),
+            cmocka_unit_test(a_closed_transcript_is_locked_by_nobody),
     };
     return cmocka_run_group_tests_name("agent", tests, load, NULL);
 }
