@@ -333,16 +333,16 @@ static void a_text_that_is_not_read_whole_is_not_ready(void **state) {
     assert_non_null(strstr(toolrack_text_data(made, &length), "the text is too long"));
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define WARY(name) cmocka_unit_test_setup_teardown(name, set_up_wary, tear_down)
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(what_is_ready_is_right),
-            cmocka_unit_test(what_is_left_is_told),
+            TEST(what_is_ready_is_right),
+            TEST(what_is_left_is_told),
+            WARY(what_is_not_wanted_is_not_ready),
+            WARY(a_text_that_is_not_read_whole_is_not_ready),
+            WARY(earlier_texts_make_nothing_ready),
     };
-    const struct CMUnitTest wary[] = {
-            cmocka_unit_test(what_is_not_wanted_is_not_ready),
-            cmocka_unit_test(a_text_that_is_not_read_whole_is_not_ready),
-            cmocka_unit_test(earlier_texts_make_nothing_ready),
-    };
-    int failed = cmocka_run_group_tests(tests, set_up, tear_down);
-    return failed + cmocka_run_group_tests_name("wary", wary, set_up_wary, tear_down);
+    return cmocka_run_group_tests_name("choose-promise", tests, NULL, NULL);
 }
