@@ -214,6 +214,17 @@ static void add_bytes(struct buf *out, const char *label, yyjson_val *bytes) {
     }
 }
 
+static void add_changes(struct buf *out, yyjson_val *changed) {
+    size_t at;
+    size_t count;
+    yyjson_val *change;
+    yyjson_arr_foreach (changed, at, count, change) {
+        rows_add_label(out, "changed");
+        buf_printf(out, "%s: %s\n", rows_member(change, "field", ""),
+                   rows_member(change, "change", ""));
+    }
+}
+
 static void print_call(struct cli *cli, yyjson_val *call) {
     static const char *const keys[] = {"plugin",       "caller", "channel",
                                        "conversation", "trace",  "run"};
@@ -241,6 +252,7 @@ static void print_call(struct cli *cli, yyjson_val *call) {
     add_bytes(out, "in", yyjson_obj_get(call, "bytes_in"));
     add_bytes(out, "out", yyjson_obj_get(call, "bytes_out"));
     rows_add_line(out, "arguments", rows_text(call, "arguments"));
+    add_changes(out, yyjson_obj_get(call, "changed"));
     rows_add_line(out, "result", rows_text(call, "result"));
 }
 

@@ -58,6 +58,7 @@ void line_collect(const struct subject *subject, const struct call_ending *endin
     put_short(ret, LINE_RUN, options->run);
     put_long(ret, LINE_ARGUMENTS, ending->arguments, ending->length, subject->schema != NULL,
              TOOLRACK_LOG_ARGUMENTS_MAX);
+    ret->lengths[LINE_CHANGED] = NO_STRING;
     ret->lengths[LINE_SECRETS] = NO_STRING;
     if (options->secrets != NULL) {
         put(ret, LINE_SECRETS, options->secrets, options->secrets_length, SECRETS_SIZE_MAX);
@@ -65,6 +66,11 @@ void line_collect(const struct subject *subject, const struct call_ending *endin
     if (ending->result != NULL) {
         put_long(ret, LINE_RESULT, ending->result->json, ending->result->json_length,
                  subject->result_schema != NULL, TOOLRACK_LOG_RESULT_MAX);
+        size_t length = 0;
+        const char *changed = toolrack_result_changed(ending->result, &length);
+        if (changed != NULL) {
+            put(ret, LINE_CHANGED, changed, length, TOOLRACK_LOG_ARGUMENTS_MAX);
+        }
         return;
     }
     const struct toolrack_error *err = ending->err;
@@ -240,6 +246,7 @@ struct store_call line_read(const struct line *line, int64_t wall_ns, struct are
             .run = strings[LINE_RUN],
             .duration_ns = figures->duration_ns,
             .arguments = cut(strings[LINE_ARGUMENTS], TOOLRACK_LOG_ARGUMENTS_MAX),
+            .changed = strings[LINE_CHANGED],
             .result = cut(strings[LINE_RESULT], TOOLRACK_LOG_RESULT_MAX),
             .bytes_in = figures->bytes_in,
             .bytes_out = figures->bytes_out,

@@ -24,7 +24,8 @@ enum line_string {
     LINE_RUN,
     LINE_ARGUMENTS,
     LINE_RESULT,
-    LINE_SECRETS, /* of the call's options: not written, but masked in the two before */
+    LINE_CHANGED, /* in the arguments, see toolrack_result_changed() */
+    LINE_SECRETS, /* of the call's options: not written, but masked in arguments and result */
     /* This and the next two: of the error. Of several mistakes the field and the message of each,
      * with a zero behind each but the last. */
     LINE_FIELD,

@@ -89,6 +89,15 @@ static void add_attributes(yyjson_mut_doc *doc, yyjson_mut_val *row, const struc
     }
 }
 
+/* What was changed in the arguments; null: nothing, or it is no JSON, as in a damaged file. */
+static void add_changed(yyjson_mut_doc *doc, yyjson_mut_val *row, const char *changed) {
+    yyjson_doc *read = changed != NULL ? yyjson_read(changed, strlen(changed), 0) : NULL;
+    yyjson_mut_val *list = read != NULL ? yyjson_val_mut_copy(doc, yyjson_doc_get_root(read))
+                                        : yyjson_mut_null(doc);
+    (void)yyjson_mut_obj_add_val(doc, row, "changed", list);
+    yyjson_doc_free(read);
+}
+
 static void add_call(void *user, const struct store_call *call) {
     const struct listing *listing = user;
     yyjson_mut_doc *doc = listing->doc;
@@ -106,6 +115,7 @@ static void add_call(void *user, const struct store_call *call) {
     (void)yyjson_mut_obj_add_uint(doc, row, "duration_ns", call->duration_ns);
     (void)yyjson_mut_obj_add_bool(doc, row, "ok", call->error == NULL);
     document_add_text(doc, row, "arguments", call->arguments);
+    add_changed(doc, row, call->changed);
     document_add_text(doc, row, "result", call->result);
     (void)yyjson_mut_obj_add_uint(doc, row, "bytes_in", call->bytes_in);
     (void)yyjson_mut_obj_add_uint(doc, row, "bytes_out", call->bytes_out);

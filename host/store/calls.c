@@ -13,9 +13,9 @@
 static const char insert_calls[] =
         "INSERT INTO calls (id, time_ms, tool, version, plugin, caller, channel, conversation, "
         "trace, run, duration_ns, arguments, result, bytes_in, bytes_out, error, cpu_ns, memory, "
-        "written) "
+        "changed, written) "
         "SELECT NULL, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, "
-        "c18 "
+        "c18, c19 "
         "FROM given(?1)";
 
 struct inserting {
@@ -42,7 +42,8 @@ static void read_given(void *user, size_t row, struct value *ret_columns) {
                                     value_number((int64_t)call->bytes_out),
                                     value_text(call->error),
                                     value_optional_number(call->has_cpu, (int64_t)call->cpu_ns),
-                                    value_optional_number(call->has_memory, (int64_t)call->memory)};
+                                    value_optional_number(call->has_memory, (int64_t)call->memory),
+                                    value_text(call->changed)};
     inserting->written += ROW_SIZE;
     for (size_t i = 0; i < ARRAY_LENGTH(columns); i++) {
         inserting->written += (int64_t)columns[i].size;
@@ -50,7 +51,7 @@ static void read_given(void *user, size_t row, struct value *ret_columns) {
     }
     ret_columns[ARRAY_LENGTH(columns)] = value_number(inserting->written);
 }
-_Static_assert(DATABASE_GIVEN_COLUMNS >= 18, "calls have so many");
+_Static_assert(DATABASE_GIVEN_COLUMNS >= 19, "calls have so many");
 
 /* `written`: in, that of the last row in the table; out, that of the last row inserted. */
 static int insert_all(struct store *store, const struct store_call *calls, size_t count,
@@ -177,13 +178,28 @@ static void visit_call(const struct value *row,
                                      .cpu_ns = (uint64_t)row[15].number,
                                      .has_memory = row[16].kind == VALUE_NUMBER,
                                      .memory = (uint64_t)row[16].number,
-                                     .run = value_as_optional_text(&row[17])});
+                                     .run = value_as_optional_text(&row[17]),
+                                     .changed = value_as_optional_text(&row[18])});
 }
 
-#define SELECT_CALLS(run)                                                               \
-    "SELECT id, time_ms, tool, version, plugin, caller, channel, conversation, trace, " \
-    "duration_ns, arguments, result, bytes_in, bytes_out, error, cpu_ns, memory, " run  \
+#define SELECT_CALLS(added)                                                              \
+    "SELECT id, time_ms, tool, version, plugin, caller, channel, conversation, trace, "  \
+    "duration_ns, arguments, result, bytes_in, bytes_out, error, cpu_ns, memory, " added \
     " FROM calls "
+
+/* The query of calls in a file that an earlier version made, or in one of today. */
+static int select_calls(struct store *store, const char **ret, bool *ret_has_run,
+                        struct toolrack_error *err) {
+    bool has_no_run = false;
+    bool has_no_changed = false;
+    int code = database_is_older(store, SCHEMA_RUN_CALLS, &has_no_run, err);
+    code = code < 0 ? code : database_is_older(store, SCHEMA_CHANGED, &has_no_changed, err);
+    *ret_has_run = !has_no_run;
+    *ret = has_no_run       ? SELECT_CALLS("NULL, NULL")
+           : has_no_changed ? SELECT_CALLS("run, NULL")
+                            : SELECT_CALLS("run, changed");
+    return code;
+}
 
 /* What has no index is always mentioned. An error that is no JSON, as in a damaged file, has no
  * type; the digits of an id are no pattern. */
@@ -199,13 +215,16 @@ int store_call_read(struct store *store, int64_t id,
                     void (*visit)(void *user, const struct store_call *call), void *user,
                     struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    bool is_old = false;
-    int code = database_is_older(store, SCHEMA_RUN_CALLS, &is_old, err);
+    CLEANUP(buf_finish) struct buf sql = BUF_INIT;
+    const char *select;
+    bool has_run;
+    int code = select_calls(store, &select, &has_run, err);
+    buf_printf(&sql, "%sWHERE id = ?1", select);
+    if (sql.failed) {
+        return error_oom(err);
+    }
     if (code == 0) {
-        code = database_read(store, SCHEMA_CALLS,
-                             is_old ? SELECT_CALLS("NULL") "WHERE id = ?1"
-                                    : SELECT_CALLS("run") "WHERE id = ?1",
-                             VALUES(value_number(id)), &rows, err);
+        code = database_read(store, SCHEMA_CALLS, sql.data, VALUES(value_number(id)), &rows, err);
     }
     if (code == 0 && rows.count > 0) {
         visit_call(rows_at(&rows, 0), visit, user);
@@ -229,23 +248,24 @@ int store_calls_read(struct store *store, const struct store_calls_filter *filte
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     CLEANUP(buf_finish) struct buf sql = BUF_INIT;
     bool is_there = false;
-    bool is_old = false;
+    bool has_run = false;
+    const char *select = NULL;
     int code = has_later(store, filter->after_id, &is_there, err);
-    code = code == 0 && is_there ? database_is_older(store, SCHEMA_RUN_CALLS, &is_old, err) : code;
+    code = code == 0 && is_there ? select_calls(store, &select, &has_run, err) : code;
     if (code < 0 || !is_there) {
         return code;
     }
     /* Only the conditions that the filter sets, so that SQLite uses the matching index. */
     buf_add_text(&sql, "SELECT * FROM (");
-    buf_add_text(&sql, is_old ? SELECT_CALLS("NULL") : SELECT_CALLS("run"));
+    buf_add_text(&sql, select);
     buf_add_text(&sql, "WHERE id > ?1");
     buf_add_text(&sql, filter->tool != NULL ? " AND tool = ?2" : "");
     buf_add_text(&sql, filter->version != NULL ? " AND version = ?3" : "");
     buf_add_text(&sql, filter->errors ? " AND error IS NOT NULL" : "");
     buf_add_text(&sql, filter->since_ms > 0 ? " AND time_ms >= ?4" : "");
     buf_add_text(&sql, filter->before_id > 0 ? " AND id < ?10" : "");
-    buf_add_text(&sql, is_old ? " AND (?12 IS NULL OR trace = ?12)"
-                              : " AND (?12 IS NULL OR trace = ?12 OR run = ?12)");
+    buf_add_text(&sql, has_run ? " AND (?12 IS NULL OR trace = ?12 OR run = ?12)"
+                               : " AND (?12 IS NULL OR trace = ?12)");
     buf_add_text(&sql, OTHER_CONDITIONS);
     buf_add_text(&sql, " ORDER BY id DESC LIMIT ?11) ORDER BY ");
     buf_add_text(&sql, filter->after_id > 0 || filter->before_id > 0

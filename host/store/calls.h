@@ -34,7 +34,8 @@ struct store_call {
     const char *run; /**< of a plan */
     uint64_t duration_ns;
     const char *arguments;
-    const char *result; /**< NULL: it failed */
+    const char *changed; /**< in them, to fit: a JSON array, or NULL */
+    const char *result;  /**< NULL: it failed */
     uint64_t bytes_in;
     uint64_t bytes_out;
     const char *error; /**< a JSON object, or NULL */

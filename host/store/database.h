@@ -27,7 +27,7 @@
 
 /* The schema version that this toolrack writes, and the versions that added each group of
  * tables. */
-#define SCHEMA_NUMBER       13
+#define SCHEMA_NUMBER       14
 #define SCHEMA_SETTINGS     1
 #define SCHEMA_DECISIONS    2
 #define SCHEMA_DEFAULTS     3
@@ -46,6 +46,7 @@
 #define SCHEMA_RUN_CALLS    11 /* calls say of which run they are */
 #define SCHEMA_AGREED       11
 #define SCHEMA_RUN_TEXTS    13 /* which are beside the rows of runs */
+#define SCHEMA_CHANGED      14 /* calls say what was changed in their arguments */
 
 /* How long to wait for another process that is writing. */
 #define STORE_BUSY_MS 5000
@@ -116,7 +117,7 @@ static inline struct value value_bytes(const void *bytes, size_t size) {
 }
 
 /* Columns of given rows, c1 to c18, and what SQLite knows a pointer to them by. */
-#define DATABASE_GIVEN_COLUMNS 18
+#define DATABASE_GIVEN_COLUMNS 19
 #define DATABASE_GIVEN         "toolrack rows"
 
 /** Rows in memory, which a statement reads as the table given(?1) if they are its first parameter:

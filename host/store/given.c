@@ -6,9 +6,11 @@
 #include "store/database.h"
 
 /* Columns of the table; the rows themselves are in one behind them. */
-#define COLUMNS "c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18"
+#define COLUMNS                                                                         \
+    "c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, " \
+    "c19"
 #define ROWS_AT DATABASE_GIVEN_COLUMNS
-_Static_assert(ROWS_AT == 18, "COLUMNS names each");
+_Static_assert(ROWS_AT == 19, "COLUMNS names each");
 
 struct reading {
     sqlite3_vtab_cursor base;

@@ -637,11 +637,14 @@ static const struct {
 
         /* 13: texts of runs */
         {13, RUN_TEXTS_TABLES},
+
+        /* 14: what was changed in the arguments of calls */
+        {14, "ALTER TABLE calls ADD COLUMN changed TEXT"},
 };
 
 /* Set in the same transaction as the tables. */
-static const char set_number[] = "PRAGMA user_version = 13";
-_Static_assert(SCHEMA_NUMBER == 13, "set_number says the number that the steps lead to");
+static const char set_number[] = "PRAGMA user_version = 14";
+_Static_assert(SCHEMA_NUMBER == 14, "set_number says the number that the steps lead to");
 
 bool database_migrate(sqlite3 *db, int from) {
     for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {

@@ -493,6 +493,26 @@ static void models_may_send_json_text_where_nothing_else_is_said(void **state) {
     }
 }
 
+static void what_was_changed_is_in_the_row_of_the_call(void **state) {
+    (void)state;
+    CLEANUP(toolrack_result_freep) struct toolrack_result *changed = NULL;
+    CLEANUP(toolrack_result_freep) struct toolrack_result *same = NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *log = NULL;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    options.tolerance = TOOLRACK_TOLERANCE_LAX;
+    options.trace = "of-a-change";
+    filter.trace = options.trace;
+    assert_ok(toolrack_call(host, "echo", "{\"o\":\"{\\\"n\\\":\\\"1\\\"}\"}", &options, &changed,
+                            &err));
+    assert_ok(toolrack_call(host, "echo", "{\"i\":1}", &options, &same, &err));
+    assert_ok(toolrack_log(host, &filter, &log, &err));
+    const char *text = toolrack_text_data(log, NULL);
+    assert_non_null(strstr(text, "\"changed\":[" CHANGED("/o", "json-text") "," CHANGED(
+                                         "/o/n", "number-text") "]"));
+    assert_non_null(strstr(text, "\"changed\":null"));
+}
+
 /* The log has neither the text, which has the secret, nor the value in a message. */
 static void secrets_inside_of_json_text_are_masked(void **state) {
     (void)state;
@@ -573,6 +593,7 @@ int main(void) {
             cmocka_unit_test(mistakes_are_told_one_by_one_and_counted),
             cmocka_unit_test(what_nearly_fits_is_taken_as_far_as_the_call_says),
             cmocka_unit_test(models_may_send_json_text_where_nothing_else_is_said),
+            cmocka_unit_test(what_was_changed_is_in_the_row_of_the_call),
             cmocka_unit_test(secrets_inside_of_json_text_are_masked),
             cmocka_unit_test(whole_numbers_written_as_reals_are_compared_exactly),
     };

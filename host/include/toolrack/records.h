@@ -52,13 +52,14 @@ struct toolrack_log_filter {
  * plugin and origin (together they say whose tool it was; origin is null in rows of an earlier
  * toolrack); caller, channel, conversation, trace, run (of a plan); time_ms (of the start, since
  * 1970), duration_ns; ok; arguments and result (texts, cut at the sizes above; values that the
- * schema marks
- * `"writeOnly": true` or `"format": "password"` are "***"), bytes_in, bytes_out; error (an object
- * as everywhere) or null; cpu_ns, memory (bytes at the peak in a worker, an estimate of what was
- * allocated in process) where they were measured, else null; attributes (an object: what holds of
- * it by the names of OpenTelemetry's semantic conventions: gen_ai.operation.name, gen_ai.tool.name,
- * gen_ai.conversation.id, mcp.method.name, mcp.session.id, error.type). If trace is a traceparent
- * of W3C Trace Context, also trace_id, span_id and trace_flags.
+ * schema marks `"writeOnly": true` or `"format": "password"` are "***"); changed (in the arguments
+ * of a call that succeeded, because they fit nearly: as toolrack_result_changed()) or null;
+ * bytes_in, bytes_out; error (an object as everywhere) or null; cpu_ns, memory (bytes at the peak
+ * in a worker, an estimate of what was allocated in process) where they were measured, else null;
+ * attributes (an object: what holds of it by the names of OpenTelemetry's semantic conventions:
+ * gen_ai.operation.name, gen_ai.tool.name, gen_ai.conversation.id, mcp.method.name, mcp.session.id,
+ * error.type). If trace is a traceparent of W3C Trace Context, also trace_id, span_id and
+ * trace_flags.
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_INVALID for a
  *         range of versions, or an id that is not digits; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_log(struct toolrack *host, const struct toolrack_log_filter *filter,

@@ -228,8 +228,9 @@ const struct schema_text schemas[] = {
          ",\"channel\":" TEXT_OR_NULL ",\"conversation\":" TEXT_OR_NULL ",\"trace\":" TEXT_OR_NULL
          ",\"run\":" TEXT_OR_NULL ",\"time_ms\":" WHOLE ",\"duration_ns\":" COUNT
          ",\"ok\":" YES_OR_NO ",\"arguments\":" TEXT_OR_NULL ",\"result\":" TEXT_OR_NULL
-         ",\"bytes_in\":" COUNT ",\"bytes_out\":" COUNT ",\"error\":" OBJECT_OR_NULL
-         ",\"trace_id\":" TEXT ",\"span_id\":" TEXT ",\"trace_flags\":" TEXT
+         ",\"changed\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"object\"}},\"bytes_"
+         "in\":" COUNT ",\"bytes_out\":" COUNT ",\"error\":" OBJECT_OR_NULL ",\"trace_id\":" TEXT
+         ",\"span_id\":" TEXT ",\"trace_flags\":" TEXT
          ",\"attributes\":{\"type\":\"object\",\"additionalProperties\":" TEXT "}}}"},
         {"Calls", LIST("calls", "Call")},
         {"ToolSet", "{\"type\":\"object\",\"required\":[" TOOL_REQUIRED
