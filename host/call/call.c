@@ -199,6 +199,9 @@ static int ask_untimed(struct call *call, struct toolrack_input *inputs, size_t 
     if (call->asks != NULL) {
         call->asks(call->step_user, true);
     }
+    for (size_t i = 0; i < count; i++) {
+        inputs[i].tool = toolrack_tool_name(call->tool);
+    }
     int code = call->options.input(call->options.user, inputs, count);
     uint64_t took_ns = clock_now_ns() - from_ns;
     if (call->gate != NULL) {

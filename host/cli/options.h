@@ -83,6 +83,7 @@ struct options {
     const char *max_steps;
     uint32_t max_wait_s; /**< 0 when not given */
     bool plan;
+    bool quiet;
     const char *system;
     const char *transcript;
     struct texts allow;

@@ -66,6 +66,21 @@ static struct {
     size_t left_out;
 } held = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Around each that is written at once; under the lock of `held`. */
+static struct {
+    void (*begin)(void *user);
+    void (*end)(void *user);
+    void *user;
+} guard;
+
+void output_guard_notes(void (*begin)(void *user), void (*end)(void *user), void *user) {
+    (void)pthread_mutex_lock(&held.lock);
+    guard.begin = begin;
+    guard.end = end;
+    guard.user = user;
+    (void)pthread_mutex_unlock(&held.lock);
+}
+
 void output_hold_notes(void) {
     (void)pthread_mutex_lock(&held.lock);
     held.holds = true;
@@ -95,7 +110,13 @@ void output_release_notes(void) {
 static void write_note(const struct buf *line) {
     (void)pthread_mutex_lock(&held.lock);
     if (!held.holds) {
+        if (guard.begin != NULL) {
+            guard.begin(guard.user);
+        }
         (void)output_line(STDERR_FILENO, line->data, line->length);
+        if (guard.end != NULL) {
+            guard.end(guard.user);
+        }
     } else if (held.lines.length > OUTPUT_HELD_MAX) {
         held.left_out++;
     } else {
@@ -148,11 +169,15 @@ size_t output_height(void) {
                                                                            : HEIGHT_DEFAULT;
 }
 
+bool output_has_cursor(void) {
+    const char *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) == 1 && term != NULL && term[0] != '\0' &&
+           strcmp(term, "dumb") != 0;
+}
+
 bool output_wants_color(void) {
     const char *none = getenv("NO_COLOR");
-    const char *term = getenv("TERM");
-    return isatty(STDOUT_FILENO) == 1 && (none == NULL || none[0] == '\0') && term != NULL &&
-           term[0] != '\0' && strcmp(term, "dumb") != 0;
+    return output_has_cursor() && (none == NULL || none[0] == '\0');
 }
 
 bool output_has_color(const char *option) {

@@ -33,11 +33,19 @@ void output_note(const char *format, ...) __attribute__((__format__(__printf__, 
  * for a command. NULL: to standard error again. */
 void output_take_notes(void (*take)(void *user, const char *text, size_t length), void *user);
 
+/** Call functions around the notes of all threads that are written to standard error: of who draws
+ * there. The first may take a lock that the second releases. NULL: none. After it returns, those
+ * before are not called any more. [any-thread] */
+void output_guard_notes(void (*begin)(void *user), void (*end)(void *user), void *user);
+
 /** Columns a line of standard output may have; 0 when it is no terminal: any number. */
 size_t output_width(void);
 
 /** Lines that fit on the terminal at standard output. */
 size_t output_height(void);
+
+/** Whether standard output is a terminal that can move its cursor. */
+bool output_has_cursor(void);
 
 /** Whether a terminal at standard output wants colour: neither NO_COLOR nor a TERM without any
  * says otherwise. */

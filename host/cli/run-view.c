@@ -54,8 +54,7 @@ struct run_view {
 /* -------------------------------------------------------------------------------------- events */
 
 struct run_view *run_view_begin(const struct cli *cli, const struct toolrack_plan *plan) {
-    const char *term = getenv("TERM");
-    if (output_width() == 0 || term == NULL || term[0] == '\0' || strcmp(term, "dumb") == 0) {
+    if (!output_has_cursor()) {
         return NULL;
     }
     struct run_view *view = calloc(1, sizeof *view);

@@ -30,6 +30,8 @@ const char *style_sequence(enum style style) {
     case STYLE_CAUTION: return "\x1b[0;33m";
     case STYLE_BAD: return "\x1b[0;31m";
     case STYLE_FAINT: return "\x1b[0;2m";
+    case STYLE_EMPHASIS: return "\x1b[0;3m";
+    case STYLE_CODE: return "\x1b[0;36m";
     }
     return "\x1b[0m";
 }

@@ -6,7 +6,16 @@
 
 #include <stddef.h>
 
-enum style { STYLE_PLAIN, STYLE_HEADING, STYLE_GOOD, STYLE_CAUTION, STYLE_BAD, STYLE_FAINT };
+enum style {
+    STYLE_PLAIN,
+    STYLE_HEADING,
+    STYLE_GOOD,
+    STYLE_CAUTION,
+    STYLE_BAD,
+    STYLE_FAINT,
+    STYLE_EMPHASIS,
+    STYLE_CODE
+};
 
 /** From `at` on the text has this style. */
 struct style_mark {

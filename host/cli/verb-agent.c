@@ -12,12 +12,15 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "base/thread.h"
+#include "cli/agent-view.h"
 #include "cli/ask.h"
 #include "cli/chat.h"
 #include "cli/conversations.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
+#include "cli/markdown.h"
 #include "cli/offer.h"
 #include "cli/output.h"
 #include "cli/person.h"
@@ -32,6 +35,7 @@
 struct conversation_thread {
     struct cli *cli;
     const struct toolrack_agent_options *options;
+    struct agent_view *view;       /* NULL: lines are printed */
     struct toolrack_text *outcome; /* a JSON object; NULL: the conversation did not start */
     int code;
     bool in_line;  /* the last output did not end with a line end */
@@ -43,12 +47,15 @@ struct conversation_thread {
 
 static void print_text(void *user, const char *text, size_t length) {
     struct conversation_thread *thread = user;
-    if (thread->cli->options.json || thread->unwritten < 0) {
+    const struct options *options = &thread->cli->options;
+    if (options->json || options->quiet || thread->unwritten < 0) {
         return;
     }
     const char *piece = text != NULL ? text : "\n";
     length = text != NULL ? length : thread->in_line ? 1 : 0;
-    if (length > 0) {
+    if (thread->view != NULL) {
+        thread->unwritten = agent_view_text(thread->view, text, length);
+    } else if (length > 0) {
         thread->in_line = piece[length - 1] != '\n';
         thread->unwritten = output_write(STDOUT_FILENO, piece, length);
     }
@@ -58,25 +65,65 @@ static void print_text(void *user, const char *text, size_t length) {
 }
 
 static void print_note(void *user, const char *line) {
-    (void)user;
-    output_note("%s", line);
+    const struct conversation_thread *thread = user;
+    if (!thread->cli->options.quiet) {
+        output_note("%s", line);
+    }
+}
+
+static void take_event(void *user, const struct toolrack_agent_event *event) {
+    const struct conversation_thread *thread = user;
+    agent_view_event(thread->view, event);
+    interrupt_wake(thread->cli);
 }
 
 /* Count down on one line, which disappears at the end. */
 static void show_wait(void *user, uint32_t left_ms) {
+    const struct conversation_thread *thread = user;
     char line[64];
-    (void)user;
+    if (thread->view != NULL) {
+        agent_view_wait(thread->view, left_ms);
+        return;
+    }
     int length = left_ms > 0 ? snprintf(line, sizeof line, "\r\033[Kasking again in %u s ",
                                         (left_ms + 999) / 1000)
                              : snprintf(line, sizeof line, "\r\033[K");
     (void)write_all(STDERR_FILENO, line, (size_t)length);
 }
 
+/* --------------------------------------------------------------- the person */
+
 static bool ask_to_wait(void *user, const char *why, uint32_t wait_ms) {
+    const struct conversation_thread *thread = user;
     CLEANUP(buf_finish) struct buf question = BUF_INIT;
-    (void)user;
     buf_printf(&question, "%s; wait %u s?", why, (wait_ms + 999) / 1000);
-    return !question.failed && person_agrees(question.data);
+    agent_view_pause(thread->view);
+    bool agrees = !question.failed && person_agrees(question.data);
+    agent_view_resume(thread->view);
+    return agrees;
+}
+
+/* On the threads that run the tools. */
+static int ask_inputs(void *user, struct toolrack_input *inputs, size_t count) {
+    const struct conversation_thread *thread = user;
+    for (size_t i = 0; i < count; i++) {
+        inputs[i].answer = TOOLRACK_ANSWER_NOBODY;
+        if (inputs[i].kind == TOOLRACK_INPUT_FORM) {
+            agent_view_pause(thread->view);
+            inputs[i].answer = person_ask((void *)(uintptr_t)inputs[i].tool, inputs[i].message,
+                                          inputs[i].schema, &inputs[i].content);
+            agent_view_resume(thread->view);
+        }
+    }
+    return 0;
+}
+
+static int approve(void *user, const struct toolrack_approval_request *request) {
+    const struct conversation_thread *thread = user;
+    agent_view_pause(thread->view);
+    int answer = cli_approve(NULL, request);
+    agent_view_resume(thread->view);
+    return answer;
 }
 
 /* ------------------------------------------------------ the thread, and Ctrl-C */
@@ -102,7 +149,7 @@ static int run_thread(struct conversation_thread *thread) {
     if (failed == 0) {
         while (!atomic_load(&thread->done)) {
             if (!interrupt_came(cli)) {
-                interrupt_wait(cli, 0);
+                interrupt_wait(cli, agent_view_draw(thread->view));
             } else {
                 (void)eventfd_write(thread->options->stop_fd, 1);
                 person_stop();
@@ -267,15 +314,113 @@ static int report_failure(struct cli *cli, yyjson_val *outcome, int code) {
     return exit;
 }
 
-static int report(struct cli *cli, const struct conversation_thread *thread, int code) {
+/* "1,234". */
+static void add_number(struct buf *out, uint64_t number) {
+    if (number >= 1000) {
+        add_number(out, number / 1000);
+        buf_printf(out, ",%03u", (unsigned)(number % 1000));
+    } else {
+        buf_printf(out, "%u", (unsigned)number);
+    }
+}
+
+/* "3 calls"; what there is none of is not said, if `is_said` does not say so. */
+static void add_count(struct buf *out, yyjson_val *count, const char *what, bool is_said) {
+    uint64_t number = yyjson_get_uint(count);
+    if (is_said || number > 0) {
+        buf_add_text(out, out->length > 0 ? ", " : "");
+        add_number(out, number);
+        buf_printf(out, " %s%s", what, text_plural(number));
+    }
+}
+
+static void add_tokens(struct buf *out, yyjson_val *usage) {
+    yyjson_val *input = yyjson_obj_get(usage, "input");
+    yyjson_val *cached = yyjson_obj_get(usage, "cached");
+    yyjson_val *output = yyjson_obj_get(usage, "output");
+    if (yyjson_is_int(input)) {
+        buf_add_text(out, ", ");
+        add_number(out, yyjson_get_uint(input));
+        buf_add_text(out, " tokens in");
+        if (yyjson_get_uint(cached) > 0) {
+            buf_add_text(out, " (");
+            add_number(out, yyjson_get_uint(cached));
+            buf_add_text(out, " cached)");
+        }
+    }
+    if (yyjson_is_int(output)) {
+        buf_add_text(out, ", ");
+        add_number(out, yyjson_get_uint(output));
+        buf_add_text(out, yyjson_is_int(input) ? " out" : " tokens out");
+    }
+}
+
+/* "4.2 s (tools 0.6 s), 0.0012 USD". */
+static void add_latency(struct buf *out, yyjson_val *root) {
+    yyjson_val *latency = yyjson_obj_get(root, "latency");
+    yyjson_val *cost = yyjson_obj_get(root, "cost");
+    double amount = yyjson_get_num(yyjson_obj_get(cost, "amount"));
+    double tools_ms = yyjson_get_num(yyjson_obj_get(latency, "tools_ms"));
+    buf_printf(out, ", %.1f s", yyjson_get_num(yyjson_obj_get(latency, "total_ms")) / 1000);
+    if (tools_ms > 0) {
+        buf_printf(out, " (tools %.1f s)", tools_ms / 1000);
+    }
+    if (yyjson_is_obj(cost)) {
+        buf_printf(out, ", %.*f %s", amount < 1 ? 4 : 2, amount,
+                   yyjson_get_str(yyjson_obj_get(cost, "currency")));
+    }
+}
+
+/* What it took, for a person. */
+static void print_sum(const struct cli *cli, yyjson_val *root) {
+    CLEANUP(buf_finish) struct buf sum = BUF_INIT;
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    if (cli->options.json || cli->options.quiet || isatty(STDERR_FILENO) != 1 ||
+        yyjson_get_uint(yyjson_obj_get(root, "steps")) == 0) {
+        return;
+    }
+    add_count(&sum, yyjson_obj_get(root, "steps"), "request", true);
+    add_count(&sum, yyjson_obj_get(root, "calls"), "call", false);
+    add_tokens(&sum, yyjson_obj_get(root, "usage"));
+    add_latency(&sum, root);
+    text_add_line(&line, sum.data != NULL ? sum.data : "", sum.length);
+    if (!sum.failed && !line.failed) {
+        (void)output_line(STDERR_FILENO, line.data, line.length);
+    }
+}
+
+/* The answer alone, as a terminal shows it. */
+static int print_answer(const struct cli *cli, yyjson_val *root) {
+    yyjson_val *text = yyjson_obj_get(root, "text");
+    const char *answer = yyjson_is_str(text) ? yyjson_get_str(text) : "";
+    size_t length = yyjson_get_len(text);
+    bool is_line = length > 0 && answer[length - 1] != '\n';
+    struct markdown *markdown =
+            output_has_cursor() ? markdown_create(output_has_color(cli->options.color)) : NULL;
+    if (markdown == NULL) {
+        int code = output_write(STDOUT_FILENO, answer, length);
+        return code < 0 ? code : output_write(STDOUT_FILENO, "\n", is_line);
+    }
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    markdown_feed(markdown, answer, length, output_width(), &out);
+    markdown_end(markdown, output_width(), &out);
+    markdown_destroy(markdown);
+    return out.failed ? -ENOMEM : write_all(STDOUT_FILENO, out.data, out.length);
+}
+
+static int report(struct cli *cli, struct conversation_thread *thread, int code) {
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *doc = thread->outcome != NULL ? json_read(thread->outcome) : NULL;
     yyjson_val *root = yyjson_doc_get_root(doc);
     yyjson_val *transcript = yyjson_obj_get(root, "transcript");
+    if (root != NULL && cli->options.quiet && !cli->options.json) {
+        thread->unwritten = print_answer(cli, root);
+    }
     if (root != NULL && thread->unwritten == 0) {
         mark_cut(cli, root, code);
     }
-    if (yyjson_is_str(transcript) && !is_chat(cli)) {
+    print_sum(cli, root);
+    if (yyjson_is_str(transcript) && !cli->options.quiet && !is_chat(cli)) {
         output_note("transcript: %s", yyjson_get_str(transcript));
     }
     if (thread->unwritten < 0) {
@@ -299,14 +444,24 @@ static int run(struct cli *cli, const struct toolrack_agent_options *given, bool
     eventfd_t before; /* an interrupt of an earlier message */
     (void)eventfd_read(given->stop_fd, &before);
     struct toolrack_agent_options options = *given;
+    struct toolrack_call_options call = *given->call;
     struct conversation_thread thread = {.cli = cli, .options = &options};
+    const bool is_quiet = cli->options.json || cli->options.quiet;
+    thread.view = is_quiet ? NULL : agent_view_begin(cli);
     options.text = print_text;
     options.note = print_note;
+    options.event = thread.view != NULL ? take_event : NULL;
     options.user = &thread;
-    bool is_asked = person_begin(cli);
-    options.wait = !cli->options.json && isatty(STDERR_FILENO) == 1 ? show_wait : NULL;
-    options.wait_longer = is_asked && cli->options.max_wait_s == 0 ? ask_to_wait : NULL;
+    options.call = &call;
+    call.user = &thread;
+    if (person_begin(cli)) {
+        call.input = ask_inputs;
+        call.approve = approve;
+        options.wait_longer = cli->options.max_wait_s == 0 ? ask_to_wait : NULL;
+    }
+    options.wait = !is_quiet && isatty(STDERR_FILENO) == 1 ? show_wait : NULL;
     int code = run_thread(&thread);
+    agent_view_end(thread.view);
     person_finish();
     code = report(cli, &thread, code);
     *ret_began = has_begun(&thread);

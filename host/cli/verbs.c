@@ -224,6 +224,7 @@ static const struct option_spec agent_options[] = {
         {"limit", "N", "offer at most N tools, by priority", OPTION_COUNT, MEMBER(limit)},
         {"budget", "TOKENS", "offer what fits into TOKENS tokens, by priority", OPTION_COUNT,
          MEMBER(budget)},
+        {"quiet", NULL, "print the answer alone, when it is complete", OPTION_FLAG, MEMBER(quiet)},
         {"system", "TEXT", "instructions to the model", OPTION_TEXT, MEMBER(system)},
         {"transcript", "FILE", "keep the conversation in FILE", OPTION_TEXT, MEMBER(transcript)},
         {"resume", "ID", "go on with this conversation; the beginning of its id will do",
@@ -242,8 +243,14 @@ static const char agent_details[] =
         "The model gets the task and the definitions of the enabled tools. The tools that it\n"
         "calls are executed at the same time, and their results are sent back, until the model\n"
         "calls no tool. Its text is printed while it arrives; calls and results are shown on\n"
-        "standard error. Tools ask for permission as with 'toolrack call'. Ctrl-C ends the\n"
-        "calls and the conversation.\n"
+        "standard error. Tools ask for permission, and ask questions of their own, as with\n"
+        "'toolrack call'. Ctrl-C ends the calls and the conversation.\n"
+        "\n"
+        "On a terminal the text is shown as Markdown, block by block, with a line for each call\n"
+        "and one for what is waited for; at the end there is a line with the requests, the calls,\n"
+        "the tokens, the time, and what it cost if the model has \"prices\". Elsewhere the text "
+        "is\n"
+        "printed as it comes. --json prints the text, the calls, the tokens and the times.\n"
         "\n"
         "The exit code is 8 if the answer is cut off at a limit of tokens, which is marked in the\n"
         "text, 9 if the model refuses or a filter of the provider stopped it, 10 if the answer\n"

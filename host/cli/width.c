@@ -97,8 +97,7 @@ size_t width_fit(const char *text, size_t length, size_t columns, size_t *ret_ne
     return cut;
 }
 
-/* Bytes of the characters that fit; of at least one. */
-static size_t cut(const char *text, size_t length, size_t columns) {
+size_t width_cut(const char *text, size_t length, size_t columns) {
     locale_t before = begin();
     size_t used = 0;
     size_t at = 0;
@@ -123,7 +122,7 @@ void width_wrap(struct buf *out, const char *first, const char *prefix, const ch
         size_t piece = length - at;
         size_t next = piece;
         if (piece > 0 && columns > taken && exact) {
-            piece = next = cut(line + at, length - at, columns - taken);
+            piece = next = width_cut(line + at, length - at, columns - taken);
         } else if (piece > 0 && columns > taken) {
             piece = width_fit(line + at, length - at, columns - taken, &next);
         }

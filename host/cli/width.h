@@ -22,6 +22,9 @@ size_t width_of_word(const char *text, size_t length);
  * @param ret_next  where the next piece begins, behind the spaces at the break */
 size_t width_fit(const char *text, size_t length, size_t columns, size_t *ret_next);
 
+/** Bytes of the characters that fit into so many columns; of at least one. */
+size_t width_cut(const char *text, size_t length, size_t columns);
+
 /** Append one line in pieces that fit into so many columns (0: it stays whole), each with a prefix,
  * the first with `first`, and its own end of line: a line that is left to the terminal to break
  * could go on like a line of the host's. `exact`: no space is left out at a break. */

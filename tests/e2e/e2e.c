@@ -228,14 +228,19 @@ struct run run_how(const struct how *how, const char *const *args) {
     int out = appended();
     int err = appended();
     int inside = -1;
-    int screen = how->columns > 0 ? terminal(how->columns, &inside) : -1;
+    int screen = how->columns > 0 && !how->is_one ? terminal(how->columns, &inside) : -1;
     int person_inside = -1;
-    int person = how->typed != NULL ? terminal(PERSON_COLUMNS, &person_inside) : -1;
+    int person = how->typed != NULL
+                         ? terminal(how->is_one ? how->columns : PERSON_COLUMNS, &person_inside)
+                         : -1;
     int watch[2] = {person, person_inside};
     if (person < 0 && how->wait_for != NULL) {
         assert_int_equal(pipe2(watch, O_CLOEXEC), 0);
     }
-    int stdout_fd = screen >= 0 ? inside : how->output > 0 ? how->output : out;
+    int stdout_fd = screen >= 0       ? inside
+                    : how->is_one     ? person_inside
+                    : how->output > 0 ? how->output
+                                      : out;
     if (how->ahead != NULL) {
         assert_int_equal(write(person, how->ahead, strlen(how->ahead)), strlen(how->ahead));
     }

@@ -27,6 +27,8 @@ struct how {
     unsigned short columns; /**< of a terminal as standard output; 0 is none */
     const char *typed;      /**< lines for a terminal as standard input and error, each typed when a
                              * question stands there; NULL is none */
+    bool is_one;            /**< with `typed`: standard output is that terminal too, of `columns`;
+                             * all is in `err` */
     const char *ahead;      /**< with `typed`: typed there before the command begins */
     const char *wait_for;   /**< once this stands on standard error ... */
     int send;               /**< ... send this signal */

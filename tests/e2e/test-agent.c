@@ -1062,6 +1062,148 @@ static void ctrl_c_ends_calls_and_requests(void **state) {
     run_finish(&run);
 }
 
+/* --------------------------------------------------------------- a terminal */
+
+static int terminal_set_up(void **state) {
+    (void)setenv("TERM", "xterm", 1);
+    return set_up(state);
+}
+
+static int terminal_teardown(void **state) {
+    (void)setenv("TERM", "", 1);
+    (void)unsetenv("NO_COLOR");
+    return e2e_teardown(state);
+}
+
+#define SCREEN(width, keys, ...) \
+    (&(struct how){.is_one = true, .columns = width, .typed = (keys), __VA_ARGS__})
+
+/* The model's text, and what it may not do there. */
+static void the_text_is_shown_as_markdown(void **state) {
+    (void)state;
+    need_provider();
+    struct run run = AGENT_WITH(SCREEN(80, "", .input = NULL), "writes");
+    assert_int_equal(run.exit, 0);
+    /* A status may stand between two blocks; none is within one. */
+    EXPECT_MATCH(
+            run.err,
+            "*\x1b[0;1mTitle\x1b[0m\n*\nA \x1b[0;3mfirst\x1b[0m and \x1b[0;1mstrong\x1b[0m text "
+            "with \x1b[0;36mcode\x1b[0m, a link (https://example.com/a) and\n"
+            "https://example.com. The paragraph goes on: \\u001b[31mred\\u001b[0m &#27;[2J &\n"
+            "\\u200b \\u009b1m.\n*\n    \x1b[0;36mint main(void) {\x1b[0m\n*"
+            "1. One\n*2. Two, *\n   terminal\n   \xe2\x80\xa2 nested\n*\n"
+            "\xe2\x94\x82 A quote of two lines.\n*apples      3\n*The end\n"
+            "1 request, 1,200 tokens in (512 cached), 30 out, * s\n*transcript: *");
+    assert_null(strstr(run.err, "\x1b[31m"));
+    assert_null(strstr(run.err, "\x1b[2J"));
+    run_finish(&run);
+    /* Neither without colour, nor where nothing can be drawn, nor in a pipe. */
+    (void)setenv("NO_COLOR", "1", 1);
+    run = AGENT_WITH(SCREEN(40, "", .input = NULL), "writes");
+    EXPECT_MATCH(run.err, "*# Title\n*\nA *first* and **strong** text with*`code`*a link *");
+    assert_null(strstr(run.err, "\x1b[0"));
+    run_finish(&run);
+    (void)setenv("TERM", "dumb", 1);
+    EXPECT(AGENT_WITH(SCREEN(80, "", .input = NULL), "writes"), 0, "", "# Title\n\nA *first* *");
+    EXPECT(AGENT("writes"), 0, "# Title\n\nA *first* and *\x1b[31mred*The end\n", TRANSCRIPT);
+}
+
+static void calls_are_shown_in_groups(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT_WITH(SCREEN(80, "", .input = NULL), "parallel", "--color", "never"), 0, "",
+           "*4 calls\n"
+           "  succeeded *s  add {\"a\":2,\"b\":3}: 5.0\n"
+           "  succeeded *s  greet {\"name\":\"Ada\",\"loud\":true}: HELLO\n"
+           "  succeeded *s  add {\"a\":4,\"b\":5}: 9.0\n"
+           "  succeeded *s  add {\"a\":40,\"b\":2}: 42.0\n*"
+           "The sum is 5 and \"HELLO\" and 9 and 42.\n"
+           "2 requests, 4 calls, 2,400 tokens in (1,024 cached), 60 out, * s (tools * s)\n*");
+    /* Of a single call there is no group; why it failed is not cut. */
+    EXPECT(AGENT_WITH(SCREEN(40, "", .input = NULL), "wrong-tool"), 0, "",
+           "*\x1b[0;31mfailed\x1b[0m           -  subtract\n    {\"a\":2,\"b\":3}: NotFound: "
+           "Tool\n    "
+           "'subtract' not found\n*");
+}
+
+/* What is waited for is shown, and goes without a trace: the line above is not touched. */
+static void what_is_waited_for_is_shown(void **state) {
+    (void)state;
+    need_provider();
+    struct run run = AGENT_WITH(SCREEN(60, "", .wait_for = "thinking, ", .send = SIGINT), "silent");
+    assert_int_equal(run.signal, SIGINT);
+    EXPECT_MATCH(run.err, "\x1b[0;2mthinking, * s\x1b[0m\n*\r\x1b[1A\x1b[J"
+                          "1 request, * s\n*Cancelled: *");
+    run_finish(&run);
+    run = AGENT_WITH(SCREEN(60, "", .wait_for = "Let me think", .send = SIGINT), "hangs");
+    assert_int_equal(run.signal, SIGINT);
+    EXPECT_MATCH(run.err, "*writing, * s: \xe2\x80\xa6Let me think*\r\x1b[1A\x1b[JLet me think\n"
+                          "[cut off]\n1 request, * s\n*");
+    run_finish(&run);
+    run = AGENT_WITH(SCREEN(80, "", .wait_for = "1 of 2 half way", .send = SIGINT), "groups",
+                     "--color", "never");
+    assert_int_equal(run.signal, SIGINT);
+    EXPECT_MATCH(run.err,
+                 "*running *s  slow {}: 1 of 2 half way\n*\x1b[J3 calls\n"
+                 "  succeeded *add *: 5.0\n  failed *fails {}: ExecutionFailed: the disk is "
+                 "full\n  cancelled *slow {}: Cancelled: *\n1 request, 3 calls, *");
+    run_finish(&run);
+    EXPECT(AGENT_WITH(SCREEN(80, "", .input = NULL), "busy"), 0, "",
+           "*asking again in 1 s\n*asking again in 1 s*\r\x1b[1A\x1b[J*The sum is 5.\n*");
+}
+
+static void a_tool_asks_the_person(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT_WITH(SCREEN(80, "main\n\n", .input = NULL), "asks", "--color", "never"), 0, "",
+           "*asks asks: Which branch?\\u001b[31m\nasks asks: branch [text]: Send this answer? "
+           "[Y/n] "
+           "*2 calls\n  succeeded *asks {}: 0 {\"branch\":\"main\"}\n  succeeded *add *"
+           "The sum is \"0 {\"branch\":\"main\"}\" and 5.\n*");
+    /* Where lines are printed, too; and in a run of a plan. */
+    EXPECT(AGENT_WITH(&(struct how){.typed = "main\nn\n"}, "asks"), 0,
+           "The sum is \"3 nothing\" and 5.\n", "*asks asks: branch [text]: *");
+    EXPECT(AGENT_WITH(&(struct how){.typed = "dev\n\n"}, "plans-asking", "--plan"), 0,
+           "Last: *{\\\"branch\\\":\\\"dev\\\"}*\n", "*asks asks: branch [text]: *");
+    EXPECT(AGENT("asks"), 0, "The sum is \"* nothing\" and 5.\n", NULL);
+    /* Nothing is drawn over a question. */
+    EXPECT(AGENT_WITH(SCREEN(80, "y\nn\n", .input = NULL), "erases", "--color", "never"), 0, "",
+           "*Let it run? *[N]o: erase *Let it run? *[N]o: *2 calls\n*erase {}*\n*erase {}*\n*");
+    struct run run =
+            AGENT_WITH(SCREEN(80, "", .wait_for = "branch [text]: ", .send = SIGINT), "asks");
+    assert_int_equal(run.signal, SIGINT);
+    run_finish(&run);
+}
+
+static void what_it_cost_is_told(void **state) {
+    (void)state;
+    need_provider();
+    char text[512];
+    (void)snprintf(
+            text, sizeof text,
+            "{\"models\": {\"dear\": {\"endpoint\": \"%s\", \"model\": \"two-turn\", \"prices\": "
+            "{\"input\": 1000, \"cached\": 100, \"output\": 2000, \"currency\": \"EUR\"}}}}",
+            endpoint);
+    e2e_write("models.json", text);
+#define DEAR "agent", "--config", "models.json", "Add 2 and 3.", "--model", "dear"
+    /* 2,400 tokens, of which 1,024 were cached, and 60. */
+    EXPECT_JSON(RUN(DEAR, "--json"), 0, "/cost", "{\"amount\":1.598*,\"currency\":\"EUR\"}");
+    EXPECT(run_how(SCREEN(100, "", .input = NULL), ARGS(DEAR)), 0, "",
+           "*2 requests, 1 call, 2,400 tokens in (1,024 cached), 60 out, * s (tools * s), 1.60 "
+           "EUR\n*");
+}
+
+static void quiet_is_the_answer_alone(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("talks", "--quiet"), 0, "The sum is 5.\n", "");
+    EXPECT(AGENT("length", "--quiet"), 8, "It is fo\n[cut off: length]\n",
+           "toolrack: LimitExceeded: *\n");
+    EXPECT(AGENT_WITH(SCREEN(80, "", .input = NULL), "writes", "--quiet"), 0, "",
+           "\x1b[0;1mTitle\x1b[0m\n*The end\n");
+    EXPECT_JSON(AGENT("talks", "--quiet", "--json"), 0, "/calls", "1");
+}
+
 static void nothing_is_asked_of_a_closed_pipe(void **state) {
     (void)state;
     need_provider();
@@ -1077,20 +1219,25 @@ static void a_wrong_command_line_is_explained(void **state) {
            "toolrack: --endpoint needs --model NAME: *\n");
 #define WRONG(...) RUN("agent", "--model", "m", "task", "--endpoint", __VA_ARGS__)
     EXPECT(WRONG("http://x", "--format", "smoke"), 2, "",
-           "toolrack: there is no format \"smoke\"; --format takes openai, *gemini or ollama\n");
+           "toolrack: there is no format \"smoke\"; --format takes openai, *gemini or "
+           "ollama\n");
     EXPECT(WRONG("http://x", "--format", "mcp"), 2, "", "toolrack: no model provider uses *\n");
     EXPECT(WRONG("http://x", "--max-steps", "0"), 2, "",
            "toolrack: --max-steps takes a number *\n");
     EXPECT(WRONG("ftp://x"), 2, "",
            "toolrack: the endpoint \"ftp://x\" must begin with https:// *\n");
     EXPECT(WRONG("http://me:secret@x"), 2, "",
-           "toolrack: the endpoint may have only a scheme, *: put the key into the environment*\n");
+           "toolrack: the endpoint may have only a scheme, *: put the key into the "
+           "environment*\n");
     EXPECT(WRONG("http://x?key=secret"), 2, "",
-           "toolrack: the endpoint may have only a scheme, *: put the key into the environment*\n");
+           "toolrack: the endpoint may have only a scheme, *: put the key into the "
+           "environment*\n");
     EXPECT(WRONG("no url"), 2, "", "toolrack: the endpoint is not a URL: *\n");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, e2e_teardown)
+
+#define SCREEN_TEST(name) cmocka_unit_test_setup_teardown(name, terminal_set_up, terminal_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -1142,6 +1289,12 @@ int main(void) {
             TEST(the_person_is_asked_once_for_a_plan),
             TEST(ctrl_c_ends_a_plan),
             TEST(ctrl_c_ends_calls_and_requests),
+            SCREEN_TEST(the_text_is_shown_as_markdown),
+            SCREEN_TEST(calls_are_shown_in_groups),
+            SCREEN_TEST(what_is_waited_for_is_shown),
+            SCREEN_TEST(a_tool_asks_the_person),
+            SCREEN_TEST(what_it_cost_is_told),
+            SCREEN_TEST(quiet_is_the_answer_alone),
             TEST(nothing_is_asked_of_a_closed_pipe),
             TEST(a_wrong_command_line_is_explained),
     };

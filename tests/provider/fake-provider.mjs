@@ -321,6 +321,14 @@ const parts = {
     'no-end': {say: twoTurns([add(2, 3)], 'Let me add'), how: 'no end'},
     'no-stream': {say: twoTurns([add(2, 3)]), how: 'garbage'},
     'endless': {say: (results) => ({text: '', calls: [add(results.length, 1)]})},
+    // Blocks of Markdown, and what must not reach a terminal.
+    'writes': {say: () => ({text: '# Title\n\nA *first* and **strong** text with `code`, a [link](https://example.com/a) and <https://example.com>.\n' +
+        'The paragraph goes on: \u001b[31mred\u001b[0m &#27;[2J &amp; \u200b \u009b1m.\n\n' +
+        '```c\nint main(void) {\n\treturn 0; // ' + 'long '.repeat(20) + '\n}\n```\n\n' +
+        '1. One\n2. Two, which is a long item whose text does not fit on a single line of the terminal\n   - nested\n\n- [x] done\n- [ ] open\n\n' +
+        '> A quote\n> of two lines.\n\n| Name | Count |\n|:-----|------:|\n| apples | 3 |\n| *pears* | 1200 |\n\n---\n\nThe end', calls: []}), how: 'cut'},
+    'asks': {say: twoTurns([{name: 'asks', args: {}}, add(2, 3)])},
+    'groups': {say: twoTurns([add(2, 3), {name: 'fails', args: {}}, {name: 'slow', args: {}}], 'Both at **once**.\n')},
     'calls-many': {say: (results) => (results.length === 0 ? {text: '', calls: Array(73).fill(add(2, 3))} : {text: `${results.length}`, calls: []})},
     'floods': {say: () => ({text: '', calls: Array(1025).fill(add(2, 3))})},
     'bad-arguments': {say: twoTurns([{name: 'add', args: '{"a": 2, "b": '}])},
@@ -332,6 +340,7 @@ const parts = {
     'plans-a-text': {say: inTurn(plan(planned, {result: 'got {{a.result}}'}))},
     'plans-nothing': {say: inTurn({name: 'run_plan', args: '{"plan": {"nodes": ['}, {name: 'run_plan', args: {nodes: []}},
                                   add(2, 3))},
+    'plans-asking': {say: inTurn(plan([{id: 'q', tool: 'asks'}]))},
     'plans-erasing': {say: inTurn(plan([planned[0], {id: 'e', tool: 'erase', depends_on: ['a']}, {id: 'f', tool: 'erase'}]))},
     'plans-failing': {say: inTurn(plan([planned[0], {...planned[1], for_each: {items: [1, 2], max_items: 1}}]))},
     'plans-slowly': {say: inTurn(plan([{id: 's', tool: 'slow', on_error: 'skip'}, {id: 't', tool: 'slow', depends_on: ['s']}]))},

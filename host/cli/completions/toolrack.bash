@@ -92,7 +92,7 @@ _toolrack() {
         export) options+=' --format --allow --profile --limit --budget --disabled --explain' ;;
         answer) options+=' --format --allow --profile --limit --budget --caller --conversation --timeout --yes' ;;
         default) options+=' --plugin --reset' ;;
-        agent) options+=' --endpoint --model --format --header --query --parameter --max-steps --max-wait --max-result --plan --allow --profile --limit --budget --system --transcript --resume --continue --list --forget' ;;
+        agent) options+=' --endpoint --model --format --header --query --parameter --max-steps --max-wait --max-result --plan --quiet --allow --profile --limit --budget --system --transcript --resume --continue --list --forget' ;;
         grant) options+=' --for' ;;
         approvals) options+=' --caller' ;;
         token) options+=' --admin --profile --expires --rate --tool --approves' ;;

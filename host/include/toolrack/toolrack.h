@@ -870,6 +870,7 @@ struct toolrack_input {
     /** Out, where ACCEPTED: from toolrack_alloc(); the library frees it. FORM: a JSON object; left
      * NULL it is {}. SAMPLE: the CreateMessageResult, ROOTS: the ListRootsResult of MCP. */
     char *content;
+    const char *tool; /**< the name of the tool that asks */
 };
 
 /** What the callback `input` returns if the answers come with another call. */
