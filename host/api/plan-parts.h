@@ -7,6 +7,7 @@
 
 #include "base/lock.h"
 #include "plan/journal.h"
+#include "plan/results.h"
 #include "plan/schedule.h"
 #include "toolrack/plan.h"
 
@@ -42,6 +43,7 @@ struct runs {
     uint64_t over[STORE_RUN_CANCELLED + 1]; /* those that are over, by how */
     /* Nodes that have ended, by how; not guarded. */
     atomic_uint_fast64_t nodes[SCHEDULE_CANCELLED + 1];
+    struct results results; /* what all runs have in memory */
 };
 
 void runs_init(struct runs *runs);
@@ -58,6 +60,14 @@ void runs_begin(struct runs *runs, struct toolrack_plan *plan);
 struct store_runs_others runs_others(struct toolrack *host);
 /** Whether the host is being closed. */
 bool runs_are_closing(struct runs *runs);
+
+/** Whose share a run takes; NULL: nobody's. */
+static inline const char *runs_party(const struct toolrack_plan_options *options,
+                                     const struct toolrack_call_options *call) {
+    return call->party != NULL      ? call->party
+           : options->owner != NULL ? options->owner
+                                    : call->caller;
+}
 
 /** A run begins nodes; and does so no more: the next call of it. */
 void runs_count_begin(struct runs *runs);

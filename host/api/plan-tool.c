@@ -405,6 +405,7 @@ static tr_status run_plan_tool(struct tr_call *call, void *user) {
     each.channel = tr_context(call, TR_CONTEXT_CHANNEL);
     each.conversation = tr_context(call, TR_CONTEXT_CONVERSATION);
     each.trace = tr_context(call, TR_CONTEXT_TRACE);
+    each.party = run_of(call)->context.party;
     each.run = run_of(call)->context.run; /* that of the plan which calls this one */
     each.confirmed = tool->permission >= TOOLRACK_PERMISSION_CONFIRM; /* this call was */
     each.confirmed_by = run_of(call)->context.confirmed_by;

@@ -571,6 +571,8 @@ int plan_run_all(struct toolrack_plan *plan, const struct toolrack_plan_options 
                                            .tools = &plan->tools,
                                            .inputs = yyjson_doc_get_root(inputs),
                                            .seed = seed,
+                                           .results = &plan->host->runs.results,
+                                           .party = runs_party(&taken, &running.call),
                                            .submit = submit,
                                            .cancel = cancel,
                                            .release = release,

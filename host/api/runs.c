@@ -36,11 +36,13 @@ _Static_assert(STORE_RUN_ID_SIZE == TOOLRACK_RUN_ID_ROOM &&
 void runs_init(struct runs *runs) {
     *runs = (struct runs){0};
     lock_init(&runs->lock);
+    results_init(&runs->results);
     (void)pthread_cond_init(&runs->ended, NULL);
 }
 
 void runs_finish(struct runs *runs) {
     (void)pthread_cond_destroy(&runs->ended);
+    results_finish(&runs->results);
     lock_finish(&runs->lock);
 }
 
@@ -671,11 +673,8 @@ static bool keep_options(struct started *started, const struct toolrack_plan_opt
     return !failed;
 }
 
-/* Whose share a run takes; NULL: nobody's. */
 static const char *party_of(const struct started *started) {
-    return started->call.party != NULL      ? started->call.party
-           : started->options.owner != NULL ? started->options.owner
-                                            : started->call.caller;
+    return runs_party(&started->options, &started->call);
 }
 
 /* A party has as many runs as it leaves to others. */

@@ -66,6 +66,7 @@ void call_take_context(struct call *call) {
                                  .conversation = options->conversation,
                                  .trace = options->trace,
                                  .run = options->run,
+                                 .party = options->party,
                                  .confirmed_by = options->confirmed_by,
                                  .secrets = options->secrets,
                                  .secrets_length = options->secrets_length};

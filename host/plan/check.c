@@ -598,7 +598,7 @@ static yyjson_doc *with_nulls(yyjson_val *arguments) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *null = yyjson_read("null", 4, 0);
     struct reference_text missing;
     if (null == NULL ||
-        !template_fill(arguments, find_literal, yyjson_doc_get_root(null), &text, &missing) ||
+        !template_fill(arguments, find_literal, NULL, yyjson_doc_get_root(null), &text, &missing) ||
         text.failed) {
         return NULL;
     }

@@ -91,7 +91,7 @@ static void write_arguments(const struct plan_node *node, yyjson_val *template, 
     if (template == NULL) {
         buf_add_text(out, "{}");
     }
-    *ret_open = template != NULL && !template_fill(template, find_input, inputs, out, &missing);
+    *ret_open = template != NULL && !template_fill(template, find_input, NULL, inputs, out, &missing);
     if (*ret_open) {
         buf_clear(out);
         json_add_value(out, template);

@@ -218,6 +218,7 @@ bool references_each(yyjson_val *template, char *pointer, reference_visit *visit
 /* A filling. */
 struct filling {
     reference_find *find;
+    template_room *room;
     void *user;
     struct buf *out;
     struct reference_text *missing;
@@ -226,11 +227,17 @@ struct filling {
 static bool fill(const struct filling *filling, yyjson_val *template);
 
 static bool is_too_long(const struct filling *filling, size_t length) {
-    if (length > TEMPLATE_FILLED_MAX) {
+    if (length > TEMPLATE_FILLED_MAX ||
+        (filling->room != NULL && !filling->room(filling->user, length))) {
         *filling->missing = (struct reference_text){.text = NULL};
         return true;
     }
     return false;
+}
+
+/* What is known of the length of a value before it is written. */
+static size_t length_of(yyjson_val *value) {
+    return yyjson_is_str(value) || yyjson_is_raw(value) ? yyjson_get_len(value) : 0;
 }
 
 static bool fill_string(const struct filling *filling, yyjson_val *string) {
@@ -247,6 +254,9 @@ static bool fill_string(const struct filling *filling, yyjson_val *string) {
         }
         buf_add(&whole, text + written, (size_t)(reference.text - text) - written);
         written = (size_t)(reference.text - text) + reference.text_length;
+        if (is_too_long(filling, filling->out->length + whole.length + length_of(value))) {
+            return false;
+        }
         if (yyjson_is_str(value)) {
             buf_add(&whole, yyjson_get_str(value), yyjson_get_len(value));
         } else {
@@ -323,6 +333,9 @@ static bool fill(const struct filling *filling, yyjson_val *template) {
             *filling->missing = (struct reference_text){reference.text, reference.text_length};
             return false;
         }
+        if (is_too_long(filling, filling->out->length + length_of(value))) {
+            return false;
+        }
         json_add_value(filling->out, value);
         return !is_too_long(filling, filling->out->length);
     }
@@ -334,8 +347,9 @@ static bool fill(const struct filling *filling, yyjson_val *template) {
     return fill_object(filling, template);
 }
 
-bool template_fill(yyjson_val *template, reference_find *find, void *user, struct buf *out,
-                   struct reference_text *ret_missing) {
-    const struct filling filling = {.find = find, .user = user, .out = out, .missing = ret_missing};
+bool template_fill(yyjson_val *template, reference_find *find, template_room *room, void *user,
+                   struct buf *out, struct reference_text *ret_missing) {
+    const struct filling filling = {
+            .find = find, .room = room, .user = user, .out = out, .missing = ret_missing};
     return fill(&filling, template);
 }

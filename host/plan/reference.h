@@ -70,13 +70,18 @@ struct reference_text {
 /** The value of a reference; NULL: there is none. */
 typedef yyjson_val *reference_find(void *user, const struct reference *reference);
 
+/** Whether there is room for so long a text. */
+typedef bool template_room(void *user, size_t length);
+
 /** Longest text that is written of a template, beside the value that goes beyond it. */
 #define TEMPLATE_FILLED_MAX (64u * 1024 * 1024)
 
 /** Append a template with the values of its references, as JSON.
+ * @param room         is asked, with `user`, before a string is written in place of a reference and
+ *                     after any other value is; NULL: there is
  * @param ret_missing  receives the reference without a value; its text is NULL where what was
- *                     written is longer than TEMPLATE_FILLED_MAX
+ *                     written is longer than TEMPLATE_FILLED_MAX, or there is no room for it
  * @return false: a reference has no value, or it is too long. Out of memory is noted in `out`.
  * [any-thread] */
-bool template_fill(yyjson_val *template, reference_find *find, void *user, struct buf *out,
-                   struct reference_text *ret_missing);
+bool template_fill(yyjson_val *template, reference_find *find, template_room *room, void *user,
+                   struct buf *out, struct reference_text *ret_missing);

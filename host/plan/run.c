@@ -35,6 +35,7 @@ struct flight {
     uint32_t attempt;
     bool is_fallback;
     bool unfilled; /* its arguments cannot be made: nor can those of another attempt */
+    size_t held;   /* bytes of the arguments of the call that runs, if they are long */
     struct toolrack_call *call;
     uint64_t due_ns;                /* of the next attempt; 0: the call runs */
     struct flight *next;            /* among the flights of the run; or free ones */
@@ -51,7 +52,7 @@ struct node_run {
     yyjson_val *next_value;
     uint32_t item_count;
     uint32_t attempts; /* calls that were made */
-    size_t held;       /* bytes of its results, those of its items too */
+    size_t held;       /* bytes of its results, those of its items too, as text and parsed */
     uint64_t began_ns;
     uint32_t items_running;          /* those that wait for another attempt too */
     bool failed;                     /* an item failed, and the node with it */
@@ -66,6 +67,7 @@ struct node_run {
     yyjson_doc *doc;                  /* the result, read when it is referred to first */
     struct listed *lists;             /* owned; of its arrays */
     yyjson_doc *items;                /* of for_each */
+    size_t items_held;                /* bytes of these */
     struct toolrack_result **results; /* of the items; NULL: null */
     struct toolrack_result *single;   /* what `results` is for one item */
 };
@@ -80,9 +82,9 @@ struct plan_run {
     struct flight *flights; /* those that run or wait */
     struct flight *free;
     uint32_t flying;      /* how many these are */
-    size_t held;          /* bytes of results, at most PLAN_RESULTS_MAX */
     struct buf arguments; /* of the call that begins */
-    uint32_t working;     /* nodes that run */
+    struct results_share share;
+    uint32_t working; /* nodes that run */
     uint64_t random;
     uint64_t deadline_ns; /* 0: none */
     bool kept;            /* once at least */
@@ -140,6 +142,7 @@ struct plan_run *plan_run_create(const struct plan_run_options *options) {
     run->magic = PLAN_RUN_MAGIC;
     run->options = *options;
     run->random = options->seed;
+    results_share_begin(&run->share, options->results, options->party);
     spin_init(&run->spin, SPIN_NS_MAX);
     lock_init(&run->lock);
     clock_cond_init(&run->woken);
@@ -155,19 +158,21 @@ struct plan_run *plan_run_create(const struct plan_run_options *options) {
     return run;
 }
 
-static void drop_items(struct node_run *node) {
+static void drop_items(struct plan_run *run, struct node_run *node) {
     for (uint32_t i = 0; node->results != NULL && i < node->item_count; i++) {
         toolrack_result_free(node->results[i]);
     }
     free(node->results != &node->single ? node->results : NULL);
     node->results = NULL;
     yyjson_doc_free(STEAL(node->items));
+    results_give(&run->share, node->items_held);
+    node->items_held = 0;
     toolrack_error_free(STEAL(node->err));
     toolrack_error_free(STEAL(node->replaced));
 }
 
 static void drop_result(struct plan_run *run, struct node_run *node) {
-    run->held -= node->held;
+    results_give(&run->share, node->held);
     node->held = 0;
     listed_free(STEAL(node->lists));
     yyjson_doc_free(STEAL(node->doc));
@@ -180,7 +185,7 @@ void plan_run_destroy(struct plan_run *run) {
         return;
     }
     for (uint32_t i = 0; run->nodes != NULL && i < run->options.plan->graph.count; i++) {
-        drop_items(&run->nodes[i]);
+        drop_items(run, &run->nodes[i]);
         drop_result(run, &run->nodes[i]);
     }
     for (struct flight *flight = run->free, *next; flight != NULL; flight = next) {
@@ -188,6 +193,7 @@ void plan_run_destroy(struct plan_run *run) {
         toolrack_error_free(flight->err);
         free(flight);
     }
+    results_share_end(&run->share);
     schedule_finish(&run->schedule);
     listed_free(run->lists);
     free(run->nodes);
@@ -229,6 +235,9 @@ struct source {
     bool may_be_skipped; /* the result of a node that has none is null */
     bool failed;         /* no memory */
     yyjson_val whole;    /* a result as it is */
+    size_t counted;      /* bytes that are held for what is written, if it is long */
+    bool refused;        /* the run may not hold as much */
+    struct toolrack_error *err;
 };
 
 static const char *result_text(const struct node_run *node, size_t *ret_length) {
@@ -256,6 +265,12 @@ static yyjson_val *result_value(struct source *source, uint32_t index) {
     size_t length;
     const char *text = result_text(node, &length);
     if (node->doc == NULL && text != NULL) {
+        const size_t size = results_parsed_size(text, length);
+        if (results_take(&source->run->share, size, source->err) < 0) {
+            source->refused = true;
+            return NULL;
+        }
+        node->held += size;
         node->doc = yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_BIGNUM_AS_RAW,
                                      NULL, NULL);
         source->failed = source->failed || node->doc == NULL;
@@ -295,13 +310,31 @@ static yyjson_val *find_value(void *user, const struct reference *reference) {
                    : from;
 }
 
-/* Write a template with its values. */
-static int fill(struct source *source, yyjson_val *template, struct buf *out,
-                struct toolrack_error *err) {
+/* What is written is held like a result, unless it is short. */
+static bool has_room(void *user, size_t length) {
+    struct source *source = user;
+    if (length <= ARGUMENTS_KEPT || length <= source->counted) {
+        return true;
+    }
+    if (results_take(&source->run->share, length - source->counted, source->err) < 0) {
+        source->refused = true;
+        return false;
+    }
+    source->counted = length;
+    return true;
+}
+
+static int fill_all(struct source *source, yyjson_val *template, struct buf *out,
+                    struct toolrack_error *err) {
     struct reference_text missing;
-    bool complete = template_fill(template, find_value, source, out, &missing);
+    source->err = err;
+    bool complete = template_fill(template, find_value, has_room, source, out, &missing);
+    complete = complete && has_room(source, out->length);
     if (out->failed || source->failed) {
         return error_oom(err);
+    }
+    if (source->refused) {
+        return toolrack_error_code(err);
     }
     if (!complete && missing.text == NULL) {
         return error_set(
@@ -316,19 +349,39 @@ static int fill(struct source *source, yyjson_val *template, struct buf *out,
                                 (int)missing.length, missing.text);
 }
 
+/* Write a template with its values. Of what is held for that, source->counted, the caller gives
+ * back. */
+static int fill(struct source *source, yyjson_val *template, struct buf *out,
+                struct toolrack_error *err) {
+    int code = fill_all(source, template, out, err);
+    if (code < 0) {
+        results_give(&source->run->share, source->counted);
+        source->counted = 0;
+    }
+    return code;
+}
+
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
-/* Fill a template and read it again. */
+/* Fill a template and read it again.
+ * @param ret_held  receives the bytes that are held for the document, to be given back */
 static int fill_value(struct plan_run *run, yyjson_val *template, yyjson_doc **ret,
-                      struct toolrack_error *err) {
+                      size_t *ret_held, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     struct source source = {.run = run};
     int code = fill(&source, template, &text, err);
     if (code < 0) {
         return code;
     }
-    *ret = yyjson_read_opts(text.data, text.length, YYJSON_READ_BIGNUM_AS_RAW, NULL, NULL);
-    return *ret != NULL ? 0 : error_oom(err);
+    const size_t size = results_parsed_size(text.data, text.length);
+    code = results_take(&run->share, size, err);
+    if (code == 0) {
+        *ret_held = size;
+        *ret = yyjson_read_opts(text.data, text.length, YYJSON_READ_BIGNUM_AS_RAW, NULL, NULL);
+        code = *ret != NULL ? 0 : error_oom(err);
+    }
+    results_give(&run->share, source.counted);
+    return code;
 }
 
 /* ------------------------------------------------------------------------------- ends of nodes */
@@ -428,7 +481,7 @@ static void end_node(struct plan_run *run, uint32_t index, enum schedule_state s
         schedule_end(&run->schedule, index, state);
     }
     tell(run, &event);
-    drop_items(node);
+    drop_items(run, node);
     release_needs(run, index);
     if (node->uses == 0 || state != SCHEDULE_SUCCEEDED) {
         drop_result(run, node);
@@ -514,6 +567,17 @@ static void free_flight(struct plan_run *run, struct flight *flight) {
     run->flying--;
 }
 
+/* A call has its arguments as text and parsed: long ones are held until it has ended. */
+static int hold_arguments(struct plan_run *run, struct flight *flight, const struct source *source,
+                          struct toolrack_error *err) {
+    const struct buf *text = &run->arguments;
+    size_t size = text->length > ARGUMENTS_KEPT ? results_parsed_size(text->data, text->length) : 0;
+    flight->held = source->counted;
+    int code = size > flight->held ? results_take(&run->share, size - flight->held, err) : 0;
+    flight->held = code == 0 && size > flight->held ? size : flight->held;
+    return code;
+}
+
 /* Make the call of a flight. */
 static int begin_call(struct plan_run *run, struct flight *flight, struct toolrack_error *err) {
     const struct plan_node *node = &run->options.plan->nodes[flight->node];
@@ -529,7 +593,9 @@ static int begin_call(struct plan_run *run, struct flight *flight, struct toolra
     flight->attempt++;
     int code = arguments != NULL ? fill(&source, arguments, text, err) : 0;
     flight->unfilled = code < 0;
+    code = code == 0 ? hold_arguments(run, flight, &source, err) : code;
     if (code < 0) {
+        buf_finish(text);
         return code;
     }
     run->nodes[flight->node].attempts++;
@@ -622,15 +688,10 @@ static bool hold(struct plan_run *run, struct node_run *node, const struct toolr
                  struct toolrack_error *err) {
     size_t length;
     (void)toolrack_result_json(result, &length);
-    if (length > PLAN_RESULTS_MAX - run->held) {
-        (void)error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                        "the results that the run needs at a time have more than the %u bytes "
-                        "allowed; refer to less, or split the plan",
-                        PLAN_RESULTS_MAX);
+    if (results_take(&run->share, length, err) < 0) {
         return false;
     }
     node->held += length;
-    run->held += length;
     return true;
 }
 
@@ -710,6 +771,7 @@ static int take_fallback(struct plan_run *run, const struct flight *flight,
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     result_begin(&text);
     int code = fill(&source, run->options.plan->nodes[flight->node].fallback_value, &text, err);
+    results_give(&run->share, source.counted); /* as a result it is held by hold() */
     return code < 0 ? code : result_end(&text, NULL, ret, err);
 }
 
@@ -733,6 +795,8 @@ static void give_up(struct plan_run *run, struct flight *flight) {
  * The node is gone on with by the caller. */
 static void end_flight(struct plan_run *run, struct flight *flight) {
     struct toolrack_result *result = STEAL(flight->result);
+    results_give(&run->share, flight->held);
+    flight->held = 0;
     if (result != NULL) {
         end_item(run, flight, result);
         free_flight(run, flight);
@@ -748,7 +812,9 @@ static void end_flight(struct plan_run *run, struct flight *flight) {
 /* Whether the condition of a node holds; 0 or 1, or the code of what kept it from being known. */
 static int holds(struct plan_run *run, const struct plan_node *node, struct toolrack_error *err) {
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = NULL;
-    int code = node->when != NULL ? fill_value(run, node->when, &doc, err) : 0;
+    size_t held = 0;
+    int code = node->when != NULL ? fill_value(run, node->when, &doc, &held, err) : 0;
+    results_give(&run->share, held); /* it goes with this function */
     if (code < 0 || node->when == NULL) {
         return code < 0 ? code : 1;
     }
@@ -771,7 +837,7 @@ static int take_items(struct plan_run *run, uint32_t index, struct toolrack_erro
     struct node_run *node = &run->nodes[index];
     size_t count = 1;
     if (plan->items != NULL) {
-        int code = fill_value(run, plan->items, &node->items, err);
+        int code = fill_value(run, plan->items, &node->items, &node->items_held, err);
         if (code < 0) {
             return code;
         }
@@ -1003,7 +1069,7 @@ static int write_result(struct plan_run *run, struct buf *ret, struct toolrack_e
     const struct plan *plan = run->options.plan;
     struct source source = {.run = run, .may_be_skipped = true};
     if (plan->result != NULL) {
-        return fill(&source, plan->result, ret, err);
+        return fill(&source, plan->result, ret, err); /* held as long as the run is there */
     }
     bool first = true;
     buf_add_char(ret, '{');
@@ -1016,7 +1082,12 @@ static int write_result(struct plan_run *run, struct buf *ret, struct toolrack_e
         buf_add_json_string(ret, plan->nodes[i].id, strlen(plan->nodes[i].id));
         buf_add_char(ret, ':');
         json_add_value(ret, result_as_it_is(&source, i));
+        drop_result(run, &run->nodes[i]); /* nothing else needs it */
         first = false;
+        source.err = err;
+        if (!has_room(&source, ret->length)) {
+            return toolrack_error_code(err);
+        }
     }
     buf_add_char(ret, '}');
     return ret->failed || source.failed ? error_oom(err) : 0;
@@ -1024,15 +1095,20 @@ static int write_result(struct plan_run *run, struct buf *ret, struct toolrack_e
 
 /* -------------------------------------------------------------------------- a run that goes on */
 
-/* End a node as it ended before. @return false: no memory */
-static bool restore_node(struct plan_run *run, uint32_t index) {
+/* End a node as it ended before. */
+static int restore_node(struct plan_run *run, uint32_t index, struct toolrack_error *err) {
     const struct plan_kept *kept = &run->options.kept[index];
     struct node_run *node = &run->nodes[index];
     if (kept->state == SCHEDULE_SUCCEEDED && kept->result != NULL && node->uses > 0) {
+        int code = results_take(&run->share, kept->length, err);
+        if (code < 0) {
+            return code;
+        }
+        node->held = kept->length;
         node->text = strndup(kept->result, kept->length);
         node->length = kept->length;
         if (node->text == NULL) {
-            return false;
+            return error_oom(err);
         }
     }
     schedule_resume(&run->schedule, index, kept->state);
@@ -1050,7 +1126,7 @@ static bool restore_node(struct plan_run *run, uint32_t index) {
     if (kept->state == SCHEDULE_FAILED && run->options.plan->nodes[index].on_error != PLAN_SKIP) {
         stop_for(run, index, false, kept->err);
     }
-    return true;
+    return 0;
 }
 
 /* Those that a node needed come before it. */
@@ -1066,9 +1142,11 @@ static int restore_nodes(struct plan_run *run, struct toolrack_error *err) {
     for (uint32_t i = 0; i < graph->count && !run->stopped; i++) {
         enum schedule_state state = run->schedule.states[order[i]];
         bool is_ended = state != SCHEDULE_WAITING && state != SCHEDULE_READY;
-        if (run->options.kept[order[i]].state != SCHEDULE_WAITING && !is_ended &&
-            !restore_node(run, order[i])) {
-            return error_oom(err);
+        int code = run->options.kept[order[i]].state != SCHEDULE_WAITING && !is_ended
+                           ? restore_node(run, order[i], err)
+                           : 0;
+        if (code < 0) {
+            return code;
         }
     }
     return 0;

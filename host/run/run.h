@@ -71,6 +71,7 @@ struct run_context {
     const char *conversation;
     const char *trace;
     const char *run; /* this and the following for the host, and for plans that are tools */
+    const char *party;
     const char *confirmed_by;
     const char *secrets; /* as of the call's options */
     size_t secrets_length;

@@ -693,6 +693,110 @@ static void test_limits_of_values(void **state) {
     expect_limit(text.data, 0, 0, TOOLRACK_E_LIMIT_EXCEEDED, "longer than the 67108864 bytes", 0);
 }
 
+/* What is parsed of a result counts, and what calls in flight have as arguments. */
+static void test_limits_of_parsed(void **state) {
+    enum { ITEMS = 2 * 1024 * 1024 };
+    static const char many[] = "{\"$ref\": \"#/nodes/z/result/x\"}";
+    CLEANUP(buf_finish) struct buf first = BUF_INIT;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    (void)state;
+    buf_add_text(&first, "{\"parallel\": 1, \"nodes\": [{\"id\": \"z\", \"tool\": \"t\", "
+                         "\"arguments\": {\"x\": [1");
+    for (size_t i = 1; i < ITEMS; i++) {
+        buf_add_text(&first, ",1");
+    }
+    buf_add_text(&first, "]}}, ");
+    /* Each item has two bytes as text, and 16 more parsed. */
+    buf_printf(&text,
+               "%s{\"id\": \"a\", \"tool\": \"t\", \"arguments\": {\"x\": [%s, %s, %s, %s, %s, "
+               "%s, %s, %s]}}]}",
+               first.data, many, many, many, many, many, many, many, many);
+    expect_limit(text.data, 0, 0, TOOLRACK_E_LIMIT_EXCEEDED, "the arguments of its calls", 1);
+    buf_clear(&text);
+    buf_printf(&text,
+               "%s{\"id\": \"a\", \"tool\": \"t\", \"arguments\": {\"x\": [%s, %s, %s, %s]}}, "
+               "{\"id\": \"b\", \"tool\": \"t\", \"depends_on\": [\"a\"], \"arguments\": {\"x\": "
+               "[%s, %s, %s, %s]}}], \"result\": \"${nodes.a.result.x.0.0}%%s\"}",
+               first.data, many, many, many, many, many, many, many, many);
+    char *both = strstr(text.data, "%s\"}");
+    assert_non_null(both);
+    memcpy(both, "!\"}", sizeof "!\"}"); /* of one it is not too much */
+    expect_limit(text.data, 0, 0, 0, "\"1!\"", 1);
+    both[0] = '\0';
+    buf_clear(&first);
+    buf_printf(&first, "%s${nodes.b.result.x.0.0}\"}", text.data);
+    expect_limit(first.data, 0, 0, TOOLRACK_E_LIMIT_EXCEEDED, "parsed ones", 1);
+}
+
+static void expect_size(const char *text) {
+    yyjson_doc *doc = yyjson_read(text, strlen(text), 0);
+    size_t size = results_parsed_size(text, strlen(text));
+    assert_non_null(doc);
+    assert_true(size >= strlen(text) + yyjson_doc_get_val_count(doc) * sizeof(yyjson_val));
+    /* A container without members is counted like one with a member, and a long text of no more. */
+    assert_true(strlen(text) < 256 ||
+                size <= strlen(text) + 2 * yyjson_doc_get_val_count(doc) * sizeof(yyjson_val));
+    yyjson_doc_free(doc);
+}
+
+static void test_parsed_sizes(void **state) {
+    static const char *const parts[] = {"1",
+                                        "\"\"",
+                                        "\"a,b:[{\\\"],[\"",
+                                        "\"\\\\\"",
+                                        "{\"a\":[],\"b,\":{}}",
+                                        "[[],[1,2,{\"x\":null}]]"};
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(parts); i++) {
+        expect_size(parts[i]);
+        buf_clear(&text);
+        buf_add_char(&text, '[');
+        for (unsigned j = 0; j < 1000; j++) {
+            buf_add_text(&text, parts[j % (i + 1)]);
+            buf_add_char(&text, ',');
+        }
+        text.data[text.length - 1] = ']';
+        expect_size(text.data);
+    }
+}
+
+/* All runs of a host share what they have in memory, and no party has all of it. */
+static void test_results_of_all_runs(void **state) {
+    enum { MIB = 1024 * 1024 };
+    struct results all;
+    struct results_share shares[4];
+    struct toolrack_error err;
+    (void)state;
+    results_init(&all);
+    results_share_begin(&shares[0], &all, "p");
+    results_share_begin(&shares[1], &all, "p");
+    results_share_begin(&shares[2], &all, "q");
+    results_share_begin(&shares[3], &all, NULL);
+    assert_int_equal(results_take(&shares[0], 200 * MIB, &err), 0);
+    assert_int_equal(results_take(&shares[0], 57 * MIB, &err), TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_non_null(strstr(err.message, "the run needs at a time"));
+    assert_int_equal(results_take(&shares[1], 57 * MIB, &err), TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_non_null(strstr(err.message, "the runs of plans of 'p' hold"));
+    assert_int_equal(results_take(&shares[1], 56 * MIB, &err), 0);
+    assert_int_equal(results_take(&shares[2], 129 * MIB, &err), TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_int_equal(results_take(&shares[2], 128 * MIB, &err), 0);
+    assert_int_equal(results_take(&shares[3], 129 * MIB, &err), TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_non_null(strstr(err.message, "all of them may hold 536870912"));
+    assert_int_equal(results_take(&shares[3], 128 * MIB, &err), 0);
+    assert_int_equal(all.bytes, 512 * MIB);
+    /* p has more than its share by now: it gets no more until it is below. */
+    assert_int_equal(results_take(&shares[0], 1, &err), TOOLRACK_E_LIMIT_EXCEEDED);
+    results_share_end(&shares[2]);
+    results_share_end(&shares[3]);
+    results_give(&shares[0], 100 * MIB);
+    assert_int_equal(results_take(&shares[1], 99 * MIB, &err), 0);
+    results_share_end(&shares[0]);
+    results_share_end(&shares[1]);
+    assert_int_equal(all.bytes, 0);
+    results_finish(&all);
+}
+
 /* ---------------------------------------------------------------------------- random plans
  *
  * Which nodes succeed, fail and are skipped does not depend on the order of ends, unless a failure
@@ -843,6 +947,9 @@ int main(void) {
             cmocka_unit_test(test_runs),
             cmocka_unit_test(test_calls_that_cannot_begin),
             cmocka_unit_test(test_limits_of_values),
+            cmocka_unit_test(test_limits_of_parsed),
+            cmocka_unit_test(test_parsed_sizes),
+            cmocka_unit_test(test_results_of_all_runs),
             cmocka_unit_test(test_results_are_released),
             cmocka_unit_test(test_random_plans),
     };
