@@ -3,10 +3,109 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/json-write.h"
+#include "base/json.h"
 #include "plan/kept-plan.h"
+#include "plan/reference.h"
 #include "schema/secret.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
+
+/* --------------------------------------------------------------------- what the text has as it is
+ */
+
+static bool is_item(void *user, const struct reference *reference, const char *pointer) {
+    (void)user;
+    (void)pointer;
+    return reference->kind == REFERENCE_ITEM;
+}
+
+/* A template without what the run gives: null in place of a value that refers to anything but the
+ * item. */
+static yyjson_mut_val *without_references(yyjson_mut_doc *doc, yyjson_val *template) {
+    char pointer[JSON_POINTER_MAX] = "";
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    if (yyjson_is_str(template) || reference_is(template)) {
+        return references_each(template, pointer, is_item, NULL)
+                       ? yyjson_val_mut_copy(doc, template)
+                       : yyjson_mut_null(doc);
+    }
+    if (!yyjson_is_ctn(template) || reference_literal(template) != NULL) {
+        return yyjson_val_mut_copy(doc, template);
+    }
+    yyjson_mut_val *copy = yyjson_is_obj(template) ? yyjson_mut_obj(doc) : yyjson_mut_arr(doc);
+    json_obj_foreach (template, at, count, key, value) {
+        (void)yyjson_mut_obj_add(copy, yyjson_val_mut_copy(doc, key),
+                                 without_references(doc, value));
+    }
+    yyjson_arr_foreach (template, at, count, value) {
+        (void)yyjson_mut_arr_append(copy, without_references(doc, value));
+    }
+    return copy;
+}
+
+static yyjson_val *find_item(void *user, const struct reference *reference) {
+    static yyjson_val null = {.tag = YYJSON_TYPE_NULL};
+    yyjson_val *value = reference->path_length > 0
+                                ? yyjson_ptr_getn(user, reference->path, reference->path_length)
+                                : user;
+    return value != NULL ? value : &null;
+}
+
+/* The secrets of the arguments of a call, with an item. */
+static void collect_call(struct buf *ret, yyjson_val *schema, yyjson_val *template,
+                         yyjson_val *item) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct reference_text missing;
+    bool is_whole = template_fill(template, find_item, NULL, item, &text, &missing);
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = is_whole && !text.failed
+                              ? yyjson_read(text.data, text.length, YYJSON_READ_BIGNUM_AS_RAW)
+                              : NULL;
+    ret->failed = ret->failed || doc == NULL;
+    if (doc != NULL) {
+        schema_collect_secrets(schema, yyjson_doc_get_root(doc), ret);
+    }
+}
+
+/* What a plan has as it is for parameters of a tool that are marked, also as items. */
+static void collect_literals(struct buf *ret, const struct toolrack_tool *tool,
+                             const struct plan_node *node, yyjson_val *arguments) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *schema = NULL;
+    if (tool == NULL || arguments == NULL) {
+        return;
+    }
+    if (!schema_read_secret(toolrack_tool_schema(tool), &schema)) {
+        ret->failed = true;
+    }
+    if (schema == NULL) {
+        return;
+    }
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
+    yyjson_mut_doc_set_root(doc, without_references(doc, arguments));
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *known = json_doc_is_whole(doc) ? yyjson_mut_doc_imut_copy(doc, NULL) : NULL;
+    yyjson_val *literal = reference_literal(node->items);
+    yyjson_val *items = literal != NULL ? literal : node->items;
+    yyjson_val *root = yyjson_doc_get_root(schema);
+    yyjson_val *item;
+    size_t at;
+    size_t count;
+    ret->failed = ret->failed || known == NULL;
+    if (known != NULL && !yyjson_is_arr(items)) {
+        collect_call(ret, root, yyjson_doc_get_root(known), NULL);
+    }
+    yyjson_arr_foreach (known != NULL ? items : NULL, at, count, item) {
+        if (ret->failed || (ret->length > 0 && ret->data[0] == '\0')) {
+            break; /* all is secret by now */
+        }
+        collect_call(ret, root, yyjson_doc_get_root(known), item);
+    }
+}
 
 bool plan_secrets_init(struct plan_secrets *secrets, const struct plan *plan,
                        const struct plan_tools *tools, yyjson_val *inputs,
@@ -20,6 +119,13 @@ bool plan_secrets_init(struct plan_secrets *secrets, const struct plan *plan,
         if (value != NULL && schema_has_secrets(input->described)) {
             schema_collect_secrets(input->described, value, &secrets->values);
         }
+    }
+    for (uint32_t i = 0; i < plan->graph.count; i++) {
+        const struct plan_node *node = &plan->nodes[i];
+        collect_literals(&secrets->values, tools->tools[i], node, node->arguments);
+        collect_literals(&secrets->values, tools->fallbacks[i], node,
+                         node->fallback_arguments != NULL ? node->fallback_arguments
+                                                          : node->arguments);
     }
     secrets_add(&secrets->values, call->secrets, call->secrets_length);
     return secrets->nodes != NULL;

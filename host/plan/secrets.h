@@ -1,5 +1,6 @@
-/* secrets.h - the secrets that a run knows: its inputs that are marked (schema/secret.h), the
- * marked parts of results, and those of the call that the run is of. They are masked wherever they
+/* secrets.h - the secrets that a run knows: its inputs that are marked (schema/secret.h), what the
+ * plan has as it is for parameters that are marked, the marked parts of results, and those of the
+ * call that the run is of. They are masked wherever they
  * stand in a call of the run, and in what is kept of it.
  *
  * Used by the thread of the run alone. */

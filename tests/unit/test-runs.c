@@ -852,6 +852,29 @@ static void a_key_of_the_process_is_not_kept(void **state) {
     assert_not_on_disk("of-the-provider");
 }
 
+/* What the text of a plan gives to a marked parameter is a secret wherever the run has it. */
+static void a_secret_of_the_text_is_masked_in_the_calls_of_its_run(void **state) {
+    (void)state;
+    open_host(false);
+    assert_ok(run_text(
+            "{\"nodes\": [{\"id\": \"a\", \"tool\": \"log_in\", \"arguments\": {\"password\": "
+            "\"planliteral\"}}, {\"id\": \"b\", \"tool\": \"log_in\", \"for_each\": [{\"p\": "
+            "\"planitem\"}], \"arguments\": {\"password\": {\"$ref\": \"#/item/p\"}}}, {\"id\": "
+            "\"c\", \"tool\": \"log_in\", \"arguments\": {\"password\": "
+            "\"${nodes.b.result}\"}}, {\"id\": \"d\", \"tool\": \"again\", \"arguments\": "
+            "{\"x\": \"hello with planliteral\", \"y\": \"planitem\", \"z\": \"kay null\"}}]}",
+            NULL));
+    assert_ok(toolrack_flush(host, &err));
+    assert_run(last_id, "/nodes/3/unkept", "\"a secret of another value is in it\"");
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *log = NULL;
+    struct toolrack_log_filter filter = TOOLRACK_LOG_FILTER_INIT;
+    filter.trace = last_id;
+    assert_ok(toolrack_log(host, &filter, &log, &err));
+    assert_null(strstr(toolrack_text_data(log, NULL), "planliteral"));
+    assert_null(strstr(toolrack_text_data(log, NULL), "planitem"));
+    assert_non_null(strstr(toolrack_text_data(log, NULL), "kay null"));
+}
+
 static void a_secret_result_is_masked_in_the_calls_after_it(void **state) {
     (void)state;
     open_host(false);
@@ -1803,6 +1826,7 @@ int main(void) {
             IN_FOLDER(a_secret_input_is_masked_in_the_calls_of_its_run),
             IN_FOLDER(a_secret_input_is_masked_in_errors_of_its_run),
             IN_FOLDER(a_key_of_the_process_is_not_kept),
+            IN_FOLDER(a_secret_of_the_text_is_masked_in_the_calls_of_its_run),
             IN_FOLDER(a_secret_result_is_masked_in_the_calls_after_it),
             IN_FOLDER(a_secret_input_does_not_wait_for_an_answer),
             IN_FOLDER(secrets_of_the_text_are_not_kept),
