@@ -787,6 +787,11 @@ static void give_up(struct plan_run *run, struct flight *flight) {
     if (!run->stopped && plan->fallback_value != NULL) {
         flight->is_fallback = take_fallback(run, flight, &result, flight->err) == 0;
     }
+    bool has_fallback = plan->fallback_tool != NULL || plan->fallback_value != NULL;
+    if (result == NULL && has_fallback && !run->stopped &&
+        toolrack_error_code(flight->err) != TOOLRACK_E_CONFIRMATION_REQUIRED) {
+        error_prefix(flight->err, "its fallback failed too: ");
+    }
     end_item(run, flight, result);
     free_flight(run, flight);
 }

@@ -365,8 +365,8 @@ static void test_failures(void **state) {
              .result = "{'a':{'n':5}}", .states = "a=succeeded(fallback)", .calls = 2},
             {"another tool, which fails too",
              "{'nodes': [{'id': 'a', 'tool': 'fail', 'on_error': {'fallback': {'tool': 'fail'}}}]}",
-             .code = TOOLRACK_E_EXECUTION_FAILED, .result = "as it should", .states = "a=failed",
-             .calls = 2},
+             .code = TOOLRACK_E_EXECUTION_FAILED,
+             .result = "its fallback failed too: ", .states = "a=failed", .calls = 2},
             {"a value made of another result and of the item",
              "{'nodes': [{'id': 'b', 'tool': 'note', 'arguments': {'n': 3}},"
              "{'id': 'a', 'tool': 'fail', 'for_each': {'items': [1, 2], 'parallel': 1},"
