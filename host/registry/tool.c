@@ -242,8 +242,7 @@ bool tool_check_schema(void *user, const char *schema, size_t length, bool is_re
     bool *no_memory = user;
     struct schema *compiled = NULL;
     struct toolrack_error err;
-    struct schema_options options = SCHEMA_OPTIONS_TOOL;
-    options.root_object = !is_result;
+    struct schema_options options = is_result ? SCHEMA_OPTIONS_RESULT : SCHEMA_OPTIONS_TOOL;
     options.steps = steps;
     options.ignored = reason; /* beside true it is a warning */
     options.ignored_room = room;
@@ -291,8 +290,7 @@ void tool_check_values(void *user, const char *schema, size_t length, bool is_re
                        int64_t *steps, struct descriptor_value *values, size_t count) {
     struct schema *compiled = NULL;
     struct toolrack_error err;
-    struct schema_options options = SCHEMA_OPTIONS_TOOL;
-    options.root_object = !is_result;
+    struct schema_options options = is_result ? SCHEMA_OPTIONS_RESULT : SCHEMA_OPTIONS_TOOL;
     options.steps_max = EXAMPLE_STEPS_MAX;
     /* It was compiled before: only memory can be missing. */
     bool known = compile_text(schema, length, &options, &compiled, &err) == 0;
@@ -352,7 +350,7 @@ static int prepare_locked(struct registration *reg, const struct prepared **ret,
     }
     /* The result of a typed tool always has the right form. */
     if (code == 0 && !spec->typed && spec->result_schema != NULL) {
-        options.root_object = false;
+        options = SCHEMA_OPTIONS_RESULT;
         code = compile_text(spec->result_schema, strlen(spec->result_schema), &options,
                             &prepared->result_schema, &reason);
     }

@@ -69,9 +69,16 @@ struct schema_options {
 /* Most mistakes of one value that are told; the others are counted. */
 #define SCHEMA_MISTAKES_MAX 5
 
-/** The options for a tool's parameters. */
-#define SCHEMA_OPTIONS_TOOL \
-    ((struct schema_options){.root_object = true, .check_defaults = true, .ignore_defaults = true})
+/** The options for a tool's parameters. A wrong date is as wrong as a number in its place; a tool
+ * that takes other forms too does not state the format. */
+#define SCHEMA_OPTIONS_TOOL                                          \
+    ((struct schema_options){.assert_format = true,                  \
+                             .root_object = true,                    \
+                             .check_defaults = true,                 \
+                             .ignore_defaults = true})
+/** For its results, in which a format is an annotation: what has been done cannot be corrected. */
+#define SCHEMA_OPTIONS_RESULT \
+    ((struct schema_options){.check_defaults = true, .ignore_defaults = true})
 
 /** Why a value is not valid. A plain value that needs no free. */
 struct schema_failure {

@@ -841,6 +841,33 @@ static void formats_are_asserted_when_asked(void **state) {
     expect_valid("{\"format\":\"date\"}", "\"2023-02-29\"");
 }
 
+/* Where the tool can still be asked for something else. */
+static void formats_of_parameters_are_asserted_and_those_of_results_are_not(void **state) {
+    (void)state;
+    static const char text[] = "{\"type\":\"object\",\"properties\":{\"when\":{\"type\":\"string\","
+                               "\"format\":\"date-time\"},\"to\":{\"format\":\"email\"}}}";
+    static const char *const wrong[] = {
+            "{\"when\":\"tomorrow at 10\"}", "{\"when\":\"2026-05-01\"}",
+            "{\"when\":\"1714557600\"}",     "{\"to\":\"Bob\"}",
+            "{\"to\":\"[a@b.cc](mailto:a@b.cc)\"}"};
+    struct schema_options parameters = SCHEMA_OPTIONS_TOOL;
+    struct schema_options results = SCHEMA_OPTIONS_RESULT;
+    struct schema *of_parameters = NULL;
+    struct schema *of_results = NULL;
+    struct schema_failure failure;
+    assert_int_equal(compile_with(text, &parameters, &of_parameters, NULL), 0);
+    assert_int_equal(compile_with(text, &results, &of_results, NULL), 0);
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        assert_false(validate(of_parameters, wrong[i], &failure));
+        assert_string_equal(failure.keyword, "format");
+        assert_true(validate(of_results, wrong[i], NULL));
+    }
+    assert_true(validate(of_parameters,
+                         "{\"when\":\"2026-05-01T10:00:00+02:00\",\"to\":\"a@b.cc\"}", NULL));
+    schema_destroy(of_parameters);
+    schema_destroy(of_results);
+}
+
 static void draft_7_by_option_and_by_schema(void **state) {
     (void)state;
     static const char text[] = "{\"items\":[{\"type\":\"integer\"}],\"additionalItems\":false}";
@@ -1008,6 +1035,7 @@ int main(void) {
             cmocka_unit_test(patterns_that_nobody_reads_are_refused_with_the_place),
             cmocka_unit_test(patterns_are_written_in_ecma_where_that_is_exact),
             cmocka_unit_test(formats_are_asserted_when_asked),
+            cmocka_unit_test(formats_of_parameters_are_asserted_and_those_of_results_are_not),
             cmocka_unit_test(draft_7_by_option_and_by_schema),
             cmocka_unit_test(validating_allocates_nothing),
             cmocka_unit_test(running_out_of_memory_anywhere_is_an_error),
