@@ -4,10 +4,17 @@
  * every keyword, and objects list their properties; the objects are then closed. Optional
  * properties would have to become required ones that may be null: so they do, if the tool's schema
  * allows null there and has no other default; else the tool would get nulls that it does not
- * expect, and is exported without strict mode. */
+ * expect, and is exported without strict mode.
+ *
+ * The mode refuses a whole request for a `$ref` with anything beside it: the definition is then
+ * copied to the place, if what is beside it only describes. It wants a type beside the values of
+ * an enum: the one that all have is added. It has no pattern that looks ahead or behind. */
 #include "format/schema-strict.h"
 
 #include <string.h>
+
+/* References that are replaced by their definitions: each may contain others. */
+#define COPIES_MAX 256u
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -19,6 +26,7 @@ struct strict {
     const struct strict_limits *limits;
     size_t properties;
     size_t choices;
+    size_t copies;
     size_t text;
     bool why_not; /* not strict, and the reason is in the report */
 };
@@ -127,8 +135,107 @@ static void check_format(struct strict *strict, const struct place *place, yyjso
                yyjson_mut_get_str(format));
 }
 
+/* Whether a pattern looks ahead or behind: "(?=", "(?!", "(?<=" or "(?<!". */
+static bool looks_around(const char *pattern) {
+    bool in_class = false;
+    for (; *pattern != '\0'; pattern++) {
+        if (*pattern == '\\' && pattern[1] != '\0') {
+            pattern++;
+        } else if (in_class || *pattern == '[') {
+            in_class = *pattern != ']';
+        } else if (strncmp(pattern, "(?", 2) == 0) {
+            char what = pattern[2] == '<' ? pattern[3] : pattern[2];
+            if (what == '=' || what == '!') {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void check_pattern(struct strict *strict, const struct place *place,
+                          yyjson_mut_val *pattern) {
+    const char *text = yyjson_mut_get_str(pattern);
+    if (text != NULL && looks_around(text)) {
+        not_strict(strict, place,
+                   "strict mode does not accept a pattern that looks ahead or behind", "");
+    }
+}
+
+static const char *type_of(yyjson_mut_val *value) {
+    return yyjson_mut_is_str(value)    ? "string"
+           : yyjson_mut_is_int(value)  ? "integer"
+           : yyjson_mut_is_num(value)  ? "number"
+           : yyjson_mut_is_bool(value) ? "boolean"
+           : yyjson_mut_is_null(value) ? "null"
+                                       : NULL;
+}
+
+/* The type that all values of a schema's const or enum have; NULL: they have several, or one that
+ * strict mode does not know as a choice. */
+static const char *type_of_choices(yyjson_mut_val *schema) {
+    yyjson_mut_val *constant = yyjson_mut_obj_get(schema, "const");
+    const char *common = NULL;
+    size_t at;
+    size_t count;
+    yyjson_mut_val *value;
+    if (constant != NULL) {
+        return type_of(constant);
+    }
+    yyjson_mut_arr_foreach(yyjson_mut_obj_get(schema, "enum"), at, count, value) {
+        const char *type = type_of(value);
+        if (type == NULL || (common != NULL && strcmp(type, common) != 0)) {
+            return NULL;
+        }
+        common = type;
+    }
+    return common;
+}
+
+/* Whether a schema has an enum or const, and no type. */
+static bool lacks_type(yyjson_mut_val *schema) {
+    return yyjson_mut_obj_get(schema, "type") == NULL &&
+           (yyjson_mut_obj_get(schema, "enum") != NULL ||
+            yyjson_mut_obj_get(schema, "const") != NULL);
+}
+
 static void check_schema(struct strict *strict, const struct place *up, const char *key,
                          size_t index, yyjson_mut_val *schema);
+
+static bool is_lone_reference(yyjson_mut_val *schema) {
+    return yyjson_mut_obj_size(schema) == 1;
+}
+
+/* Check that a reference has nothing beside it, or that what it refers to can be in its place. */
+static void check_reference(struct strict *strict, struct place *place, yyjson_mut_val *schema) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *value;
+    if (is_lone_reference(schema) && place->index != PLACE_SAME) {
+        return;
+    }
+    yyjson_mut_obj_foreach(schema, at, count, key, value) {
+        if (!yyjson_mut_equals_str(key, "$ref") && !yyjson_mut_equals_str(key, "title") &&
+            !yyjson_mut_equals_str(key, "description")) {
+            not_strict(strict, place,
+                       "strict mode does not accept beside $ref: ", yyjson_mut_get_str(key));
+            return;
+        }
+    }
+    const char *reference = yyjson_mut_get_str(yyjson_mut_obj_get(schema, "$ref"));
+    yyjson_mut_val *target = rewrite_resolve(strict->rewrite, reference);
+    if (!yyjson_mut_is_obj(target) || rewrite_is_inside(place, target)) {
+        not_strict(strict, place, "strict mode does not accept a description or title beside $ref ",
+                   reference);
+    } else if (++strict->copies > COPIES_MAX) {
+        not_strict(strict, place, "too many references have a description or title beside them",
+                   "");
+    } else {
+        place->target = target;
+        check_schema(strict, place, NULL, PLACE_SAME, target);
+    }
+}
 
 static void check_below(struct strict *strict, const struct place *place, const char *key,
                         yyjson_mut_val *value) {
@@ -170,6 +277,7 @@ static void check_members(struct strict *strict, const struct place *place,
         case KEYWORD_ITEMS: check_schema(strict, place, name, 0, value); break;
         case KEYWORD_ENUM: check_choices(strict, place, value); break;
         case KEYWORD_FORMAT: check_format(strict, place, value); break;
+        case KEYWORD_PATTERN: check_pattern(strict, place, value); break;
         default: break;
         }
     }
@@ -177,8 +285,10 @@ static void check_members(struct strict *strict, const struct place *place,
 
 static void check_schema(struct strict *strict, const struct place *up, const char *key,
                          size_t index, yyjson_mut_val *schema) {
-    struct place place = {
-            .up = up, .key = key, .index = index, .depth = up != NULL ? up->depth + 1 : 0};
+    struct place place = {.up = up,
+                          .key = key,
+                          .index = index,
+                          .depth = up != NULL ? up->depth + (index != PLACE_SAME) : 0};
     yyjson_mut_val *type = yyjson_mut_obj_get(schema, "type");
     if (strict->why_not) {
         return;
@@ -190,6 +300,11 @@ static void check_schema(struct strict *strict, const struct place *up, const ch
                yyjson_mut_obj_get(schema, "enum") == NULL &&
                yyjson_mut_obj_get(schema, "const") == NULL) {
         not_strict(strict, &place, "any value is allowed", "");
+    } else if (yyjson_mut_obj_get(schema, "$ref") != NULL) {
+        check_reference(strict, &place, schema);
+    } else if (lacks_type(schema) &&
+               (yyjson_mut_obj_get(schema, "anyOf") != NULL || type_of_choices(schema) == NULL)) {
+        not_strict(strict, &place, "strict mode requires one type for the values of an enum", "");
     } else {
         if (json_mut_has_text(type, "object") || yyjson_mut_obj_get(schema, "properties") != NULL) {
             check_object(strict, &place, schema);
@@ -209,6 +324,8 @@ struct closing {
     struct rewrite *rewrite;
     bool closed;
     bool required;
+    bool typed;
+    bool copied;
 };
 
 /* Require all properties. */
@@ -245,6 +362,41 @@ static void close_object(struct closing *closing, yyjson_mut_val *schema) {
     }
 }
 
+/* Put what a reference refers to in its place, if a title or description is beside it: that takes
+ * precedence. */
+static void copy_referenced(struct closing *closing, yyjson_mut_val *schema) {
+    struct rewrite *rewrite = closing->rewrite;
+    const char *reference = yyjson_mut_get_str(yyjson_mut_obj_get(schema, "$ref"));
+    while (reference != NULL && !is_lone_reference(schema)) {
+        yyjson_mut_val *copy = rewrite_copy(rewrite, rewrite_resolve(rewrite, reference));
+        if (copy == NULL) {
+            return;
+        }
+        (void)yyjson_mut_obj_remove_key(schema, "$ref");
+        yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(copy);
+        yyjson_mut_val *key;
+        while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+            yyjson_mut_val *value = yyjson_mut_obj_iter_remove(&iter);
+            if (yyjson_mut_obj_getn(schema, yyjson_mut_get_str(key), yyjson_mut_get_len(key)) ==
+                NULL) {
+                rewrite_check(rewrite, yyjson_mut_obj_add(schema, key, value));
+            }
+        }
+        closing->copied = true;
+        reference = yyjson_mut_get_str(yyjson_mut_obj_get(schema, "$ref"));
+    }
+}
+
+/* Add the type of the values of an enum or const. */
+static void add_type(struct closing *closing, yyjson_mut_val *schema) {
+    if (!lacks_type(schema)) {
+        return;
+    }
+    rewrite_put(closing->rewrite, schema, "type",
+                yyjson_mut_str(closing->rewrite->doc, type_of_choices(schema)));
+    closing->typed = true;
+}
+
 /* The same for a schema and all below, for a list of schemas, or for a map of them. Strict mode
  * knows no defaults: those that are null go. */
 static void close_objects(struct closing *closing, yyjson_mut_val *value, bool is_schema) {
@@ -254,6 +406,8 @@ static void close_objects(struct closing *closing, yyjson_mut_val *value, bool i
     yyjson_mut_val *child;
     if (is_schema) {
         (void)yyjson_mut_obj_remove_key(value, "default");
+        copy_referenced(closing, value);
+        add_type(closing, value);
     }
     yyjson_mut_arr_foreach(value, at, count, child) {
         close_objects(closing, child, true);
@@ -288,6 +442,16 @@ bool rewrite_close_strict(struct rewrite *rewrite, yyjson_mut_val *schema) {
     if (closing.closed) {
         format_report_add(rewrite->report, "rewritten", &root,
                           "additionalProperties is false, as strict mode requires");
+    }
+    if (closing.copied) {
+        format_report_add(rewrite->report, "rewritten", &root,
+                          "references with a title or description beside them are replaced by what "
+                          "they refer to, as strict mode requires");
+    }
+    if (closing.typed) {
+        format_report_add(rewrite->report, "rewritten", &root,
+                          "the values of an enum have their type beside them, as strict mode "
+                          "requires");
     }
     if (closing.required) {
         format_report_add(rewrite->report, "rewritten", &root,
