@@ -110,6 +110,14 @@ static yyjson_mut_val *read_boolean(struct tolerating *with, yyjson_val *value) 
     return NULL;
 }
 
+/* Whether a value may be several: a text with a separator or bracket, or without anything in it, is
+ * none that plainly is one item. */
+static bool may_be_several(yyjson_val *value) {
+    const char *text = yyjson_get_str(value);
+    return text != NULL &&
+           (text[strspn(text, " \t\r\n")] == '\0' || strpbrk(text, ",;|\r\n[]{}") != NULL);
+}
+
 void tolerate_type(struct tolerating *with, const char *field, uint32_t tags, yyjson_val *value) {
     static const uint32_t containers =
             TAGS_OF_TYPE(YYJSON_TYPE_OBJ) | TAGS_OF_TYPE(YYJSON_TYPE_ARR);
@@ -128,7 +136,8 @@ void tolerate_type(struct tolerating *with, const char *field, uint32_t tags, yy
                 yyjson_val_mut_copy(with->doc, yyjson_doc_get_root(doc)));
     } else if (wants(tags, TAGS_OF_TYPE(YYJSON_TYPE_BOOL)) && yyjson_is_str(value)) {
         replace(with, field, SCHEMA_CHANGED_BOOLEAN, read_boolean(with, value));
-    } else if (wants(tags, TAGS_OF_TYPE(YYJSON_TYPE_ARR)) && !yyjson_is_arr(value)) {
+    } else if (wants(tags, TAGS_OF_TYPE(YYJSON_TYPE_ARR)) && !yyjson_is_arr(value) &&
+               !may_be_several(value)) {
         yyjson_mut_val *array = yyjson_mut_arr(with->doc);
         (void)yyjson_mut_arr_append(array, yyjson_val_mut_copy(with->doc, value));
         replace(with, field, SCHEMA_CHANGED_ONE_ITEM, array);

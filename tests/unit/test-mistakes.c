@@ -40,6 +40,7 @@ TR_JSON_TOOL(echo, "Gives its arguments back", TR_SCHEMA({
                          "additionalProperties" : false
                      },
                      "a" : {"type" : "array", "items" : {"type" : "number"}},
+                     "w" : {"type" : "array", "items" : {"type" : "string"}},
                      "i" : {"type" : "integer", "maximum" : 9},
                      "b" : {"type" : "boolean"},
                      "e" : {"enum" : [ "red", "Green", 7 ]},
@@ -432,6 +433,18 @@ static void what_nearly_fits_is_taken_as_far_as_the_call_says(void **state) {
             /* what the configuration says of a tool goes first */
             {EXACT, "loose", "{\"values\":\"1\"}", "1",
              "[" CHANGED("/values", "one-item") "," CHANGED("/values/0", "number-text") "]"},
+            /* a text that may be several is not one item */
+            {LAX, "echo", "{\"w\":\"a\"}", "{\"w\":[\"a\"]}", "[" CHANGED("/w", "one-item") "]"},
+            {LAX, "echo", "{\"w\":\"two words\"}", "{\"w\":[\"two words\"]}",
+             "[" CHANGED("/w", "one-item") "]"},
+            {LAX, "echo", "{\"w\":\"a, b, c\"}", NULL, NULL},
+            {LAX, "echo", "{\"w\":\"a;b\"}", NULL, NULL},
+            {LAX, "echo", "{\"w\":\"a\\nb\"}", NULL, NULL},
+            {LAX, "echo", "{\"w\":\"['a','b']\"}", NULL, NULL},
+            {LAX, "echo", "{\"w\":\"[a]\"}", NULL, NULL},
+            {LAX, "echo", "{\"w\":\"{'a'}\"}", NULL, NULL},
+            {LAX, "echo", "{\"w\":\"\"}", NULL, NULL},
+            {LAX, "echo", "{\"w\":\" \"}", NULL, NULL},
             {LAX, "tag", "{\"title\":\"x\",\"tags\":\"a\"}", NULL, NULL},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
