@@ -7,6 +7,7 @@
 #include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json-lenient.h"
 #include "base/utf8.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
@@ -330,6 +331,94 @@ static bool append_message(struct conversation *conversation, struct buf *texts,
     return true;
 }
 
+/* How often arguments may be JSON text within a JSON string; toolrack_answer() takes as many. */
+#define ENCODED_MAX 3u
+
+/* Read arguments as toolrack_answer() does; `ret_why` says why there is NULL. */
+static yyjson_doc *read_arguments(const char *text, size_t length, yyjson_read_err *ret_why) {
+    yyjson_doc *doc = json_read_lenient(text, length, READ_FLAGS, NULL, ret_why);
+    for (unsigned i = 0; i < ENCODED_MAX && yyjson_is_str(yyjson_doc_get_root(doc)); i++) {
+        yyjson_val *within = yyjson_doc_get_root(doc);
+        yyjson_doc *inner = json_read_lenient(yyjson_get_str(within), yyjson_get_len(within),
+                                              READ_FLAGS, NULL, ret_why);
+        yyjson_doc_free(doc);
+        doc = inner;
+    }
+    return doc;
+}
+
+/* Whether arguments are as servers want them in the history: an object, or the text of one. */
+static bool has_sound_form(yyjson_mut_val *given, bool is_text) {
+    if (!is_text || !yyjson_mut_is_str(given)) {
+        return !is_text && yyjson_mut_is_obj(given);
+    }
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read(yyjson_mut_get_str(given), yyjson_mut_get_len(given), READ_FLAGS);
+    return yyjson_is_obj(yyjson_doc_get_root(doc));
+}
+
+/* Let a function of a message have arguments that are sound; false: no memory. */
+static bool mend_function(yyjson_mut_doc *doc, yyjson_mut_val *function, bool is_text) {
+    yyjson_mut_val *given = yyjson_mut_obj_get(function, "arguments");
+    if (!yyjson_mut_is_obj(function) || has_sound_form(given, is_text)) {
+        return true;
+    }
+    yyjson_read_err why = {0};
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *read = yyjson_mut_is_str(given) ? read_arguments(yyjson_mut_get_str(given),
+                                                                 yyjson_mut_get_len(given), &why)
+                                                : NULL;
+    if (why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return false;
+    }
+    yyjson_mut_val *made = yyjson_is_obj(yyjson_doc_get_root(read))
+                                   ? yyjson_val_mut_copy(doc, yyjson_doc_get_root(read))
+                           : yyjson_mut_is_obj(given) ? given
+                                                      : yyjson_mut_obj(doc);
+    if (is_text) {
+        size_t length = 0;
+        CLEANUP(freep) char *text = yyjson_mut_val_write(made, 0, &length);
+        made = text != NULL ? yyjson_mut_strncpy(doc, text, length) : NULL;
+    }
+    return made != NULL && yyjson_mut_obj_put(function, yyjson_mut_str(doc, "arguments"), made);
+}
+
+static bool mend_calls(enum toolrack_format format, yyjson_mut_doc *doc) {
+    const bool is_items = format == TOOLRACK_FORMAT_OPENAI_RESPONSES;
+    const bool is_text = format != TOOLRACK_FORMAT_OLLAMA;
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
+    yyjson_mut_val *found = yyjson_mut_doc_ptr_get(doc, is_items  ? "/output"
+                                                        : is_text ? "/choices/0/message"
+                                                                  : "/message");
+    yyjson_mut_val *message = found != NULL ? found : root;
+    bool is_mended =
+            is_items || mend_function(doc, yyjson_mut_obj_get(message, "function_call"), is_text);
+    size_t at;
+    size_t count;
+    yyjson_mut_val *call;
+    yyjson_mut_arr_foreach(is_items ? message : yyjson_mut_obj_get(message, "tool_calls"), at,
+                           count, call) {
+        if (!is_items) {
+            is_mended =
+                    is_mended && mend_function(doc, yyjson_mut_obj_get(call, "function"), is_text);
+        } else if (yyjson_mut_equals_str(yyjson_mut_obj_get(call, "type"), "function_call")) {
+            is_mended = is_mended && mend_function(doc, call, is_text);
+        }
+    }
+    return is_mended;
+}
+
+/* Servers parse the arguments in the history, and some refuse each request for those that are no
+ * JSON object: they become {}, and the result of the call says what was wrong with them. Messages
+ * of Anthropic and Gemini have objects. NULL: no memory. */
+static yyjson_doc *mend_arguments(enum toolrack_format format, yyjson_doc *doc) {
+    yyjson_mut_doc *copy = yyjson_doc_mut_copy(doc, NULL);
+    bool is_mended = copy != NULL && mend_calls(format, copy);
+    yyjson_doc *mended = is_mended ? yyjson_mut_doc_imut_copy(copy, NULL) : NULL;
+    yyjson_mut_doc_free(copy);
+    return mended;
+}
+
 /* Keep everything that was appended, or nothing. */
 static int settle(struct conversation *conversation, const struct buf *texts, size_t count_before,
                   bool is_sound, const char *what, struct toolrack_error *err) {
@@ -352,8 +441,17 @@ int conversation_add_message(struct conversation *conversation, const char *mess
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(message, length, READ_FLAGS);
     CLEANUP(buf_finish) struct buf texts = BUF_INIT;
     size_t before = conversation->count;
-    bool is_sound = append_message(conversation, &texts, yyjson_doc_get_root(doc));
-    return settle(conversation, &texts, before, is_sound, "the model's message", err);
+    const bool has_objects = conversation->format == TOOLRACK_FORMAT_ANTHROPIC ||
+                             conversation->format == TOOLRACK_FORMAT_GEMINI;
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *mended =
+            doc != NULL && !has_objects ? mend_arguments(conversation->format, doc) : NULL;
+    if (doc != NULL && !has_objects && mended == NULL) {
+        return error_oom(err);
+    }
+    bool is_message = append_message(conversation, &texts,
+                                     yyjson_doc_get_root(mended != NULL ? mended : doc));
+    return settle(conversation, &texts, before, is_message, "the model's message", err);
 }
 
 int conversation_add_results(struct conversation *conversation, const char *results, size_t length,

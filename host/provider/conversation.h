@@ -1,7 +1,8 @@
 /* conversation.h - the messages so far, as the body of the next request.
  *
  * Messages are kept as JSON text and sent back unchanged: a model's messages contain signatures and
- * other data that only its provider understands. */
+ * other data that only its provider understands. Only arguments of calls that are no JSON object
+ * are replaced: many servers parse them, and would refuse each request that follows. */
 #pragma once
 
 #include <stdbool.h>

@@ -517,6 +517,73 @@ static void bodies_are_as_their_providers_want_them(void **state) {
                 "\\\"it\\\"\"},{\"role\":\"assistant\"},{\"r\":1},{\"r\":2}],\"stream\":true}");
 }
 
+/* What a message with calls is sent back as. */
+static void assert_sent_back(enum toolrack_format format, const char *message,
+                             const char *expected) {
+    struct conversation conversation;
+    assert_int_equal(conversation_init(&conversation, format, "m", NULL, "[]", NULL, NULL), 0);
+    assert_int_equal(conversation_add_message(&conversation, message, strlen(message), NULL), 0);
+    assert_string_equal(conversation.messages.data, expected);
+    conversation_finish(&conversation);
+}
+
+/* Servers that parse the history refuse it for arguments that are no JSON object. */
+static void arguments_are_sent_back_as_objects(void **state) {
+    (void)state;
+    static const struct {
+        const char *made; /* JSON of the arguments; NULL: none */
+        const char *text; /* sent back, as text */
+        const char *object;
+    } cases[] = {
+            {"\"{\\\"a\\\": 1.50}\"", "\"{\\\"a\\\": 1.50}\"", "{\"a\":1.50}"},
+            {"\"{\\\"a\\\":\"", "\"{}\"", "{}"},
+            {"\"a=1\"", "\"{}\"", "{}"},
+            {"\"[1]\"", "\"{}\"", "{}"},
+            {"\"{\\\"a\\\":1}}\"", "\"{}\"", "{}"},
+            {"\"\"", "\"{}\"", "{}"},
+            {"null", "\"{}\"", "{}"},
+            {"7", "\"{}\"", "{}"},
+            {NULL, "\"{}\"", "{}"},
+            {"{\"a\":1}", "\"{\\\"a\\\":1}\"", "{\"a\":1}"},
+            /* Called with what is within the string. */
+            {"\"\\\"{\\\\\\\"a\\\\\\\":1}\\\"\"", "\"{\\\"a\\\":1}\"", "{\"a\":1}"},
+    };
+    static const struct {
+        enum toolrack_format format;
+        const char *before, *after;
+    } places[] = {
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"x\",\"type\":\"custom\",\"custom\":"
+             "{"
+             "\"name\":\"c\",\"input\":\"{\"}},{\"id\":\"a\",\"function\":{\"name\":\"f\"",
+             "}}]}"},
+            {TOOLRACK_FORMAT_OPENAI, "{\"role\":\"assistant\",\"function_call\":{\"name\":\"f\"",
+             "}}"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "{\"type\":\"reasoning\",\"encrypted_content\":\"{\"},{\"type\":"
+             "\"custom_tool_call\",\"call_id\":\"x\",\"name\":\"c\",\"input\":\"{\"},{\"type\":"
+             "\"function_call\",\"call_id\":\"a\",\"name\":\"f\"",
+             "}"},
+            {TOOLRACK_FORMAT_OLLAMA,
+             "{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"f\"", "}}]}"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(places); i++) {
+        for (size_t k = 0; k < ARRAY_LENGTH(cases); k++) {
+            CLEANUP(buf_finish) struct buf made = BUF_INIT;
+            CLEANUP(buf_finish) struct buf wanted = BUF_INIT;
+            const bool is_items = places[i].format == TOOLRACK_FORMAT_OPENAI_RESPONSES;
+            buf_printf(&made, "%s%s%s%s%s%s", is_items ? "[" : "", places[i].before,
+                       cases[k].made != NULL ? ",\"arguments\":" : "",
+                       cases[k].made != NULL ? cases[k].made : "", places[i].after,
+                       is_items ? "]" : "");
+            buf_printf(&wanted, "%s,\"arguments\":%s%s", places[i].before,
+                       places[i].format == TOOLRACK_FORMAT_OLLAMA ? cases[k].object : cases[k].text,
+                       places[i].after);
+            assert_sent_back(places[i].format, made.data, wanted.data);
+        }
+    }
+}
+
 /* ",a,b" of a body, or what of it there is. */
 static void expect_extras(enum toolrack_format format, const char *key, const char *parameters,
                           const char *expected) {
@@ -897,6 +964,7 @@ int main(void) {
             cmocka_unit_test(a_key_has_several_forms),
             cmocka_unit_test(a_key_in_pieces_is_blotted_out),
             cmocka_unit_test(bodies_are_as_their_providers_want_them),
+            cmocka_unit_test(arguments_are_sent_back_as_objects),
             cmocka_unit_test(extras_are_behind_the_messages),
             cmocka_unit_test(a_refusal_names_an_extra),
             cmocka_unit_test(what_is_no_message_changes_nothing),
