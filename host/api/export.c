@@ -27,7 +27,9 @@ static struct format_tool describe(const struct toolrack_tool *tool) {
                                 .read_only = toolrack_tool_read_only(tool),
                                 .destructive = toolrack_tool_destructive(tool),
                                 .idempotent = toolrack_tool_idempotent(tool),
-                                .open_world = toolrack_tool_open_world(tool)};
+                                .open_world = toolrack_tool_open_world(tool),
+                                .dangerous = toolrack_tool_permission(tool) ==
+                                             TOOLRACK_PERMISSION_DANGEROUS};
 }
 
 /* ----------------------------------------------------- without options, once */

@@ -5,8 +5,25 @@
 
 #include "format/provider.h"
 
-static const char *boolean(bool value) {
-    return value ? "true" : "false";
+static void add_hint(struct buf *out, const char *name, bool value) {
+    buf_printf(out, "%s\"%s\":%s", out->data[out->length - 1] == '{' ? "" : ",", name,
+               value ? "true" : "false");
+}
+
+/* Without any hint nothing is known of the tool: MCP's own defaults then are the cautious ones. A
+ * dangerous tool is never said to destroy nothing. */
+static void add_hints(const struct format_tool *tool, struct buf *out) {
+    buf_add_text(out, ",\"annotations\":{");
+    if (!out->failed &&
+        (tool->read_only || tool->destructive || tool->idempotent || tool->open_world)) {
+        add_hint(out, "readOnlyHint", tool->read_only);
+        if (tool->destructive || !tool->dangerous) {
+            add_hint(out, "destructiveHint", tool->destructive);
+        }
+        add_hint(out, "idempotentHint", tool->idempotent);
+        add_hint(out, "openWorldHint", tool->open_world);
+    }
+    buf_add_char(out, '}');
 }
 
 static void add_tool(const struct definition *definition, struct buf *out) {
@@ -25,11 +42,8 @@ static void add_tool(const struct definition *definition, struct buf *out) {
         buf_add_text(out, ",\"outputSchema\":");
         buf_add_text(out, definition->result_schema);
     }
-    buf_printf(out,
-               ",\"annotations\":{\"readOnlyHint\":%s,\"destructiveHint\":%s,"
-               "\"idempotentHint\":%s,\"openWorldHint\":%s}}",
-               boolean(tool->read_only), boolean(tool->destructive), boolean(tool->idempotent),
-               boolean(tool->open_world));
+    add_hints(tool, out);
+    buf_add_char(out, '}');
 }
 
 const struct provider provider_mcp = {.whose = "MCP",

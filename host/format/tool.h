@@ -19,4 +19,5 @@ struct format_tool {
     bool destructive;
     bool idempotent;
     bool open_world;
+    bool dangerous; /**< an administrator must have granted it */
 };

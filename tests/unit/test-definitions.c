@@ -725,6 +725,39 @@ static void without_memory_it_says_so(void **state) {
     }
 }
 
+/* ------------------------------------------------------------------- hints */
+
+static void a_hint_that_nobody_gave_is_left_out(void **state) {
+    (void)state;
+    static const struct {
+        struct format_tool tool;
+        const char *annotations;
+    } rows[] = {
+            {{.name = "unknown"}, "{}"},
+            {{.name = "granted", .dangerous = true}, "{}"},
+            {{.name = "asks", .read_only = true},
+             "{\"readOnlyHint\":true,\"destructiveHint\":false,\"idempotentHint\":false,"
+             "\"openWorldHint\":false}"},
+            {{.name = "sends", .open_world = true, .dangerous = true},
+             "{\"readOnlyHint\":false,\"idempotentHint\":false,\"openWorldHint\":true}"},
+            {{.name = "wipes", .destructive = true, .dangerous = true},
+             "{\"readOnlyHint\":false,\"destructiveHint\":true,\"idempotentHint\":false,"
+             "\"openWorldHint\":false}"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(buf_finish) struct buf out = BUF_INIT;
+        CLEANUP(buf_finish) struct buf expected = BUF_INIT;
+        buf_printf(&expected,
+                   "[{\"name\":\"%s\",\"inputSchema\":{\"type\":\"object\",\"properties\":{}},"
+                   "\"annotations\":%s}]",
+                   rows[i].tool.name, rows[i].annotations);
+        assert_int_equal(format_definitions(TOOLRACK_FORMAT_MCP, &rows[i].tool, 1, NULL, &out, NULL,
+                                            NULL, NULL),
+                         0);
+        assert_string_equal(out.data, expected.data);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_good_name_stays),
@@ -741,6 +774,7 @@ int main(void) {
             cmocka_unit_test(a_thousand_tools_spoil_no_request),
             cmocka_unit_test(awkward_tools_become_what_is_written),
             cmocka_unit_test(tools_in_the_wild_are_taken),
+            cmocka_unit_test(a_hint_that_nobody_gave_is_left_out),
             cmocka_unit_test(without_memory_it_says_so),
     };
     return cmocka_run_group_tests_name("definitions", tests, NULL, NULL);

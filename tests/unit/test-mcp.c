@@ -222,9 +222,7 @@ static void tools_are_listed_as_the_revision_has_them(void **state) {
     "\"inputSchema\":{\"type\":\"object\",\"properties\":{\"region\":{\"type\":\"string\"," \
     "\"x-mcp-header\":\"Region\"}}}"
 #define SPEAK "*{\"name\":\"speak\",\"description\":\"Log and report progress\","
-#define HINTS                                                                               \
-    "\"annotations\":{\"readOnlyHint\":false,\"destructiveHint\":false,\"idempotentHint\":" \
-    "false,\"openWorldHint\":false"
+#define HINTS "\"annotations\":{"
     static const struct row rows[] = {
             {INITIALIZE("2024-11-05"), INITIALIZED("2024-11-05")},
             {LIST, SPEAK SCHEMA "},{\"name\":\"stay\"*"},
@@ -232,7 +230,7 @@ static void tools_are_listed_as_the_revision_has_them(void **state) {
             {CALL("2", "speak", ""),
              "*\"content\":[{\"type\":\"text\",\"text\":\"{\\\"sum\\\":3}\"}]}}"},
             {INITIALIZE("2025-03-26"), INITIALIZED("2025-03-26")},
-            {LIST, SPEAK SCHEMA "," HINTS ",\"title\":\"Speak\"}},{\"name\":\"stay\"*"},
+            {LIST, SPEAK SCHEMA "," HINTS "\"title\":\"Speak\"}},{\"name\":\"stay\"*"},
             {CALL("2", "speak", ""),
              "*\"content\":[{\"type\":\"text\",\"text\":\"{\\\"sum\\\":3}\"}]}}"},
             {INITIALIZE("2025-06-18"), INITIALIZED("2025-06-18")},
