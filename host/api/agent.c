@@ -79,6 +79,11 @@ static void add_count(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *k
                                  count >= 0 ? yyjson_mut_sint(doc, count) : yyjson_mut_null(doc));
 }
 
+/* Whether the tokens of each request are known. */
+static bool is_counted(const struct agent_outcome *outcome) {
+    return outcome->has_usage && outcome->counted == outcome->steps;
+}
+
 static void add_usage(yyjson_mut_doc *doc, yyjson_mut_val *root,
                       const struct agent_outcome *outcome) {
     if (!outcome->has_usage) {
@@ -91,11 +96,12 @@ static void add_usage(yyjson_mut_doc *doc, yyjson_mut_val *root,
     add_count(doc, usage, "written", outcome->usage.written);
     add_count(doc, usage, "output", outcome->usage.output);
     add_count(doc, usage, "reasoning", outcome->usage.reasoning);
+    (void)yyjson_mut_obj_add_bool(doc, usage, "complete", is_counted(outcome));
 }
 
 static void add_cost(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct agent_outcome *outcome,
                      const struct prices *prices) {
-    if (!outcome->has_usage || prices->currency == NULL) {
+    if (!is_counted(outcome) || prices->currency == NULL) {
         (void)yyjson_mut_obj_add_null(doc, root, "cost");
         return;
     }

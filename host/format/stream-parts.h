@@ -60,6 +60,7 @@ enum stream_count {
     STREAM_TOOLS,   /**< of results of the provider's own tools */
     STREAM_OUTPUT,
     STREAM_REASONING,
+    STREAM_TOTAL, /**< tells whether the reasoning is a part of the output */
     STREAM_COUNTS
 };
 

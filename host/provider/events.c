@@ -82,6 +82,7 @@ void events_message(struct events *events, const struct toolrack_stream *stream)
     bool is_said = toolrack_stream_usage(stream, &usage);
     if (is_said) {
         add_usage(events->outcome, &usage);
+        events->outcome->counted += usage.input >= 0 && usage.output >= 0;
     }
     tell(events, &(struct toolrack_agent_event){.kind = TOOLRACK_AGENT_MESSAGE,
                                                 .duration_ns = clock_now_ns() - events->request_ns,

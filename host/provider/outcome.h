@@ -48,6 +48,7 @@ struct agent_outcome {
     char *transcript;               /**< path of the transcript; NULL: none */
     bool has_usage;                 /**< a provider's message says how many tokens it took */
     struct toolrack_usage usage;    /**< of all messages that say it */
+    unsigned counted;               /**< of `steps`: whose input and output are told */
     uint64_t first_byte_ns;         /**< of the first response; 0: none came */
     uint64_t total_ns;
     uint64_t tools_ns; /**< in which calls ran */

@@ -308,7 +308,8 @@ static void tokens_and_times_are_counted(void **state) {
     (void)state;
     need_provider();
     EXPECT_JSON(AGENT("two-turn", "--json"), 0, "/usage",
-                "{\"input\":2400,\"cached\":1024,\"written\":null,\"output\":60,\"reasoning\":20}",
+                "{\"input\":2400,\"cached\":1024,\"written\":null,\"output\":60,\"reasoning\":20,"
+                "\"complete\":true}",
                 "/cost", "null", "/latency", "{\"first_byte_ms\":*,\"total_ms\":*,\"tools_ms\":*}",
                 "/called",
                 "[{\"step\":1,\"tool\":\"add\",\"state\":\"succeeded\",\"duration_ms\":*,"
@@ -841,6 +842,20 @@ static void a_conversation_costs_what_its_model_does(void **state) {
                 "1024", "/usage/output", "60", "/cost", "{\"amount\":2008.0,\"currency\":\"EUR\"}");
 }
 
+/* What is known of some requests is no sum and no cost. */
+static void a_request_without_usage_has_no_known_cost(void **state) {
+    (void)state;
+    need_provider();
+    char text[512];
+    (void)snprintf(text, sizeof text,
+                   "{\"models\": {\"last\": {\"endpoint\": \"%s\", \"model\": \"counts-last\", "
+                   "\"prices\": {\"input\": 1, \"output\": 1, \"currency\": \"EUR\"}}}}",
+                   endpoint);
+    e2e_write("models.json", text);
+    EXPECT_JSON(NAMED("--model", "last", "--json"), 0, "/usage/input", "1200", "/usage/complete",
+                "false", "/cost", "null", "/steps", "2");
+}
+
 static void a_model_may_be_the_default(void **state) {
     (void)state;
     need_provider();
@@ -1278,6 +1293,7 @@ int main(void) {
             TEST(the_result_of_a_plan_is_read_in_parts),
             TEST(a_model_has_a_name),
             TEST(a_conversation_costs_what_its_model_does),
+            TEST(a_request_without_usage_has_no_known_cost),
             TEST(a_model_may_be_the_default),
             TEST(a_model_without_a_name_is_explained),
             TEST(the_key_of_a_named_model_is_shown_nowhere),

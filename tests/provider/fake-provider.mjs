@@ -76,7 +76,7 @@ const openai = {
             }
         }
         out.push(chunk({}, this.reason(answer)));
-        if (body.stream_options?.include_usage) {
+        if (body.stream_options?.include_usage && !answer.uncounted) {
             out.push(sse({id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: body.model, choices: [],
                           usage: {prompt_tokens: 1200, completion_tokens: 30, total_tokens: 1230,
                                   prompt_tokens_details: {cached_tokens: 512}, completion_tokens_details: {reasoning_tokens: 10}}}));
@@ -313,6 +313,7 @@ const parts = {
     'tells-key': {say: (results, key) => (results.length === 0 ? {text: `The key is ${key}.\n`, calls: [{name: 'echo', args: {text: key}}]}
                                                                : {text: `${key}${key} ${JSON.stringify(results[0])}`, calls: []}), how: 'cut'},
     'counts-nothing': {say: twoTurns([add(2, 3)]), fails: [[400, {}, {message: "Unrecognized request argument supplied: stream_options"}]]},
+    'counts-last': {say: (results) => ({...twoTurns([add(2, 3)])(results), uncounted: results.length === 0})},
     'text-only': {say: () => ({text: 'Nothing to do.', calls: []})},
     'parallel': {say: twoTurns([add(2, 3), {name: 'greet', args: {name: 'Ada', loud: true}}, add(4, 5), add(40, 2)])},
     'odd-cuts': {say: twoTurns([add(2, 3)], 'Let me add them: é ☃ 😀\n'), how: 'cut'},

@@ -675,6 +675,41 @@ static void all_providers_count_the_same_tokens(void **state) {
              "{\"message\":{\"content\":\"a\"},\"done\":true,\"prompt_eval_count\":9,"
              "\"eval_count\":4}\n",
              9, -1, -1, 4, -1},
+            /* Compatible servers: DeepSeek, Moonshot and Groq in a stream, xAI. */
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"message\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":9,"
+             "\"completion_tokens\":4,\"prompt_cache_hit_tokens\":5,\"prompt_cache_miss_tokens\":4}"
+             "}",
+             9, 5, -1, 4, -1},
+            {TOOLRACK_FORMAT_OPENAI,
+             "data: "
+             "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\","
+             "\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":4,\"total_tokens\":13,"
+             "\"cached_tokens\":5}}]}\n\ndata: [DONE]\n\n",
+             9, 5, -1, 4, -1},
+            {TOOLRACK_FORMAT_OPENAI,
+             "data: "
+             "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]"
+             ","
+             "\"x_groq\":{\"id\":\"r\",\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":4}}}"
+             "\n\n"
+             "data: [DONE]\n\n",
+             9, -1, -1, 4, -1},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"message\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":9,"
+             "\"completion_tokens\":1,\"total_tokens\":13,\"completion_tokens_details\":{"
+             "\"reasoning_tokens\":3}}}",
+             9, -1, -1, 4, 3},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"message\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":9,"
+             "\"completion_tokens\":4,\"total_tokens\":13,\"completion_tokens_details\":{"
+             "\"reasoning_tokens\":3}}}",
+             9, -1, -1, 4, 3},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"message\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":9.0,"
+             "\"completion_tokens\":4e0,\"prompt_tokens_details\":{\"cached_tokens\":5.5},"
+             "\"completion_tokens_details\":{\"reasoning_tokens\":1e300}}}",
+             9, -1, -1, 4, -1},
             /* Not said, and no numbers of tokens. */
             {TOOLRACK_FORMAT_OLLAMA, "{\"message\":{\"content\":\"a\"},\"done\":true}\n", -1, -1,
              -1, -1, -1},

@@ -140,8 +140,9 @@ struct toolrack_agent_options {
  *             null), transcript (its file, or null), conversation (its id), usage (the tokens of
  *             all messages: an object
  *             with the members of struct toolrack_usage, null where no provider's message says
- *             them; or null), cost (amount and currency, by the prices of a model of the
- *             configuration; or null), latency (milliseconds: first_byte_ms, to the first byte of
+ *             them, and complete: whether input and output of each request are told; or null),
+ *             cost (amount and currency, by the prices of a model of the configuration; or null,
+ *             also where usage is not complete), latency (milliseconds: first_byte_ms, to the first byte of
  *             the first response, or null; total_ms; tools_ms, in which calls ran), called (the
  *             first TOOLRACK_AGENT_CALLED_MAX calls: step, tool, state, duration_ms, error: the
  *             name of its code, or null)
