@@ -180,6 +180,18 @@ static void take_reason(struct toolrack_stream *stream, yyjson_val *reason) {
     }
 }
 
+/* OpenRouter and others report in the choice that the provider behind them failed. */
+static bool has_failed(yyjson_val *choice, struct toolrack_error *err) {
+    if (stream_is_error(choice, err)) {
+        return true;
+    }
+    if (turn_is(yyjson_obj_get(choice, "finish_reason"), "error")) {
+        (void)stream_fail(NULL, err);
+        return true;
+    }
+    return false;
+}
+
 static int take_event(struct toolrack_stream *stream, yyjson_val *event,
                       struct toolrack_error *err) {
     if (stream_is_error(event, err)) {
@@ -194,6 +206,7 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
         if (code == 0 && yyjson_get_uint(yyjson_obj_get(choice, "index")) == 0) {
             code = take_delta(stream, yyjson_obj_get(choice, "delta"), err);
             take_reason(stream, yyjson_obj_get(choice, "finish_reason"));
+            code = code == 0 && has_failed(choice, err) ? TOOLRACK_E_EXECUTION_FAILED : code;
         }
     }
     return code;
@@ -208,6 +221,9 @@ static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
+    if (has_failed(choice, err)) {
+        return TOOLRACK_E_EXECUTION_FAILED;
+    }
     if (!yyjson_is_obj(message)) {
         return error_set(err, TOOLRACK_E_INVALID,
                          "the response has no message in its choices; it is not one of Chat "

@@ -24,6 +24,13 @@ static int read_message(struct turn_reader *reader, yyjson_val *message, const c
 
 static int read_choice(struct turn_reader *reader, yyjson_val *choice) {
     yyjson_val *reason = yyjson_obj_get(choice, "finish_reason");
+    if (turn_is_error(reader, choice, "/choices/0/error")) {
+        return TOOLRACK_E_INVALID;
+    }
+    if (turn_is(reason, "error")) {
+        return error_set_field(reader->err, TOOLRACK_E_INVALID, "/choices/0/finish_reason",
+                               "the provider answered with an error and gave no reason");
+    }
     int code = read_message(reader, yyjson_obj_get(choice, "message"), "/choices/0/message");
     bool is_cut_off = turn_is(reason, "length") || turn_is(reason, "content_filter");
     return code == 0 && is_cut_off ? turn_cut_off(reader) : code;

@@ -30,13 +30,13 @@ int turn_refuse(struct turn_reader *reader, const char *place, const char *what)
                            toolrack_format_name(reader->message->format), what);
 }
 
-bool turn_is_error(struct turn_reader *reader, yyjson_val *root) {
-    yyjson_val *error = yyjson_obj_get(root, "error");
+bool turn_is_error(struct turn_reader *reader, yyjson_val *object, const char *place) {
+    yyjson_val *error = yyjson_obj_get(object, "error");
     yyjson_val *message = yyjson_is_obj(error) ? yyjson_obj_get(error, "message") : error;
     if (!yyjson_is_str(message)) {
         return false;
     }
-    (void)error_set_field(reader->err, TOOLRACK_E_INVALID, "/error",
+    (void)error_set_field(reader->err, TOOLRACK_E_INVALID, place,
                           "the provider answered with an error: %s", yyjson_get_str(message));
     return true;
 }

@@ -85,8 +85,9 @@ int turn_cut_off(struct turn_reader *reader);
 /** Refuse the message: `what` is wrong at `place`, a JSON Pointer. */
 int turn_refuse(struct turn_reader *reader, const char *place, const char *what);
 
-/** Whether a response reports a failure; then err is set. */
-bool turn_is_error(struct turn_reader *reader, yyjson_val *root);
+/** Whether an object of a response reports a failure; then err is set.
+ * @param place  JSON Pointer of its `error` */
+bool turn_is_error(struct turn_reader *reader, yyjson_val *object, const char *place);
 
 /** Whether a value is this string. */
 bool turn_is(yyjson_val *value, const char *text);

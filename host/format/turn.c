@@ -58,7 +58,7 @@ int format_read_message(enum toolrack_format format, const char *text, size_t le
         return error_set(err, TOOLRACK_E_INVALID, "the message is nested deeper than %u levels",
                          JSON_DEEPER_MAX);
     }
-    int code = turn_is_error(&reader, root) ? TOOLRACK_E_INVALID
+    int code = turn_is_error(&reader, root, "/error") ? TOOLRACK_E_INVALID
                                             : formats[format]->read(&reader, root);
     if (code < 0) {
         format_message_finish(&message);

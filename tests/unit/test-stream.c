@@ -398,6 +398,17 @@ static void errors_of_the_provider_end_it(void **state) {
           "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
           "data: {\"error\":{\"code\":\"server_error\"}}\n\n",
           failed, "server_error");
+    /* OpenRouter has it in the choice. */
+    fails(TOOLRACK_FORMAT_OPENAI,
+          "data: {\"choices\":[{\"delta\":{\"content\":\"It is\"},\"finish_reason\":null}]}\n\n"
+          "data: "
+          "{\"choices\":[{\"delta\":{\"content\":\"\"},\"finish_reason\":\"error\",\"error\":{"
+          "\"code\":502,\"message\":\"upstream died\"}}]}\n\ndata: [DONE]\n\n",
+          failed, "upstream died");
+    fails(TOOLRACK_FORMAT_OPENAI,
+          "data: {\"choices\":[{\"delta\":{\"content\":\"It "
+          "is\"},\"finish_reason\":\"error\"}]}\n\n",
+          failed, "no reason given");
 }
 
 /* A response that is one JSON text is read at its end. */
@@ -416,6 +427,15 @@ static void a_response_that_is_not_streamed_may_fail(void **state) {
              "neither an event stream nor one JSON text"},
             {TOOLRACK_FORMAT_OPENAI, "{\"error\":{\"message\":\"no\"}}",
              TOOLRACK_E_EXECUTION_FAILED, "no"},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"message\":{\"role\":\"assistant\",\"content\":\"It is\"},"
+             "\"finish_reason\":\"error\",\"error\":{\"message\":\"upstream died\"}}]}",
+             TOOLRACK_E_EXECUTION_FAILED, "upstream died"},
+            {TOOLRACK_FORMAT_OPENAI, "{\"choices\":[{\"error\":{\"message\":\"upstream died\"}}]}",
+             TOOLRACK_E_EXECUTION_FAILED, "upstream died"},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"message\":{\"content\":\"It is\"},\"finish_reason\":\"error\"}]}",
+             TOOLRACK_E_EXECUTION_FAILED, "no reason given"},
             {TOOLRACK_FORMAT_OPENAI_RESPONSES, "{}", TOOLRACK_E_INVALID, "no array 'output'"},
             {TOOLRACK_FORMAT_ANTHROPIC, "{\"content\":4}", TOOLRACK_E_INVALID,
              "no array 'content'"},

@@ -352,6 +352,13 @@ static void what_is_no_message_is_refused_with_its_place(void **state) {
     refused(TOOLRACK_FORMAT_OPENAI, "{\"choices\":[]}", "/choices/0/message", "object");
     refused(TOOLRACK_FORMAT_OPENAI, "{\"choices\":[{\"message\":{\"tool_calls\":{}}}]}",
             "/choices/0/message/tool_calls", "array");
+    refused(TOOLRACK_FORMAT_OPENAI,
+            "{\"choices\":[{\"message\":{\"role\":\"assistant\"},\"finish_reason\":\"error\","
+            "\"error\":{\"code\":502,\"message\":\"upstream died\"}}]}",
+            "/choices/0/error", "upstream died");
+    refused(TOOLRACK_FORMAT_OPENAI,
+            "{\"choices\":[{\"message\":{\"role\":\"assistant\"},\"finish_reason\":\"error\"}]}",
+            "/choices/0/finish_reason", "gave no reason");
     refused(TOOLRACK_FORMAT_OPENAI_RESPONSES, "{\"output\":4}", "/output", "array");
     refused(TOOLRACK_FORMAT_ANTHROPIC, "{\"content\":4}", "/content", "array");
     refused(TOOLRACK_FORMAT_GEMINI, "{\"parts\":4}", "", "parts");
