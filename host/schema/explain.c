@@ -220,7 +220,8 @@ enum meant_how {
     MEANT_QUOTED,    /* a number or literal for text */
     MEANT_ONLY_ITEM, /* an array of one for its item */
     MEANT_AN_ITEM,   /* a value for an array of it */
-    MEANT_PARTS      /* text for an array of its parts */
+    MEANT_PARTS,     /* text for an array of its parts */
+    MEANT_WRITTEN    /* text in brackets: an array or object, written otherwise than in JSON */
 };
 
 struct meant {
@@ -261,6 +262,24 @@ static struct meant meant_by_text(uint32_t tags, const char *text, size_t length
     return meant;
 }
 
+/* Whether a text is in brackets: as Python writes a list, or JSON text of JSON text. */
+static bool is_in(const char *text, size_t length, char first, char last) {
+    static const char around[] = " \t\r\n\"\\";
+    size_t start = strspn(text, around);
+    while (length > 0 && strchr(around, text[length - 1]) != NULL) {
+        length--;
+    }
+    return start + 1 < length && text[start] == first && text[length - 1] == last;
+}
+
+static bool is_written(uint32_t tags, yyjson_val *value) {
+    const char *text = yyjson_get_str(value);
+    size_t length = yyjson_get_len(value);
+    return text != NULL &&
+           (((tags & TAGS_OF_TYPE(YYJSON_TYPE_ARR)) != 0 && is_in(text, length, '[', ']')) ||
+            ((tags & TAGS_OF_TYPE(YYJSON_TYPE_OBJ)) != 0 && is_in(text, length, '{', '}')));
+}
+
 static struct meant meant_by_scalar(yyjson_val *value) {
     char json[NUMBER_SCRATCH_SIZE];
     struct text text = text_in(json, sizeof json);
@@ -284,6 +303,9 @@ static struct meant meant_by(const struct explain *explain, uint32_t tags, yyjso
     } else if (yyjson_arr_size(value) == 1 && allows(tags, yyjson_arr_get_first(value))) {
         return (struct meant){.how = MEANT_ONLY_ITEM, .value = yyjson_arr_get_first(value)};
     }
+    if (meant.how == MEANT_UNKNOWN && is_written(tags, value)) {
+        return (struct meant){.how = MEANT_WRITTEN};
+    }
     bool wants_array = (tags & TAGS_OF_TYPE(YYJSON_TYPE_ARR)) != 0;
     if (meant.how == MEANT_UNKNOWN && wants_array && !yyjson_is_arr(value)) {
         bool parts = yyjson_is_str(value) && strchr(yyjson_get_str(value), ',') != NULL;
@@ -293,7 +315,7 @@ static struct meant meant_by(const struct explain *explain, uint32_t tags, yyjso
     return meant;
 }
 
-static void add_hint(struct text *reason, const struct meant *meant) {
+static void add_hint(struct text *reason, const struct meant *meant, yyjson_val *value) {
     switch (meant->how) {
     case MEANT_UNKNOWN: break;
     case MEANT_ABSENT: text_printf(reason, "; leave it out"); break;
@@ -309,6 +331,12 @@ static void add_hint(struct text *reason, const struct meant *meant) {
     case MEANT_QUOTED: text_printf(reason, "; write it in quotes"); break;
     case MEANT_ONLY_ITEM: text_printf(reason, "; give its only item without the array"); break;
     case MEANT_AN_ITEM: text_printf(reason, "; give an array that has it as its only item"); break;
+    case MEANT_WRITTEN:
+        text_printf(reason, "; give the %s itself, not text",
+                    strcspn(yyjson_get_str(value), "[") < strcspn(yyjson_get_str(value), "{")
+                            ? "array"
+                            : "object");
+        break;
     case MEANT_PARTS: text_printf(reason, "; give an array with each part of it as an item"); break;
     }
 }
@@ -403,7 +431,7 @@ static bool explain_tags(struct run *run, const struct node *node, const struct 
     } else {
         text_printf(reason, "%s", keyword_kind(value));
     }
-    add_hint(reason, &meant);
+    add_hint(reason, &meant, value);
     if (explain->tolerating != NULL && explain->meant == 0) {
         tolerate_type(explain->tolerating, explain->field.data, tags, value);
     }
@@ -668,6 +696,29 @@ static void tell_known(struct text *reason, const struct object_rules *rules) {
     }
 }
 
+/* The place that is meant by a path as the name of a member, "opts.mode" or "opts[mode]". @return
+ * whether it was told. */
+static bool tell_path(const struct explain *explain, struct text *reason,
+                      const struct object_rules *rules, const char *name, size_t length) {
+    size_t outer = strcspn(name, ".[");
+    if (outer + 1 >= length) {
+        return false;
+    }
+    const char *inside = name + outer + 1;
+    size_t left = length - outer - 1;
+    left -= name[outer] == '[' && inside[left - 1] == ']';
+    const struct property *property = misplaced_property(rules, name, outer);
+    const struct object_rules *inner = property != NULL ? misplaced_rules(property->node) : NULL;
+    if (inner == NULL || misplaced_property(inner, inside, left) == NULL) {
+        return false;
+    }
+    text_printf(reason, "; put it at ");
+    add_path(reason, explain, explain->path_length);
+    text_add_key(reason, name, outer);
+    text_add_key(reason, inside, left);
+    return true;
+}
+
 /* The first member that belongs inside a property speaks for all of them. */
 static bool is_spoken_for(struct run *run, const struct object_rules *rules, yyjson_val *object,
                           yyjson_val *key, const struct misplaced *misplaced) {
@@ -695,6 +746,11 @@ bool explain_unknown(struct run *run, const struct object_rules *rules, yyjson_v
     add_member(explain, name, length);
     text_printf(reason, "unknown property ");
     text_add_value(reason, key);
+    if ((misplaced.kind == MISPLACED_NOT || misplaced.kind == MISPLACED_NAME) &&
+        tell_path(explain, reason, rules, name, length)) {
+        end(run);
+        return false;
+    }
     switch (misplaced.kind) {
     case MISPLACED_NAME:
         text_printf(reason, "; did you mean ");

@@ -352,6 +352,35 @@ static void one_correction_is_enough(void **state) {
     assert_int_equal(more, 0);
 }
 
+/* What a value in text is to become instead, and where a path leads. */
+static void values_in_text_and_paths_are_told_what_they_are(void **state) {
+    (void)state;
+    static const struct {
+        const char *tool;
+        const char *sent;
+        const char *says;
+    } rows[] = {
+            {"tag", "{\"title\":\"x\",\"tags\":\"['a', 'b']\"}",
+             "; give the array itself, not text"},
+            {"tag", "{\"title\":\"x\",\"tags\":\"\\\"[1]\\\"\"}",
+             "; give the array itself, not text"},
+            {"tag", "{\"title\":\"x\",\"tags\":\"[draft] a\"}", "; give an array that has it"},
+            {"ship", "{\"customer\":\"x\",\"order\":\"{'id': 1}\"}",
+             "; give the object itself, not text"},
+            {"ship", "{\"customer\":\"x\",\"order.id\":1}", "; put it at /order/id"},
+            {"ship", "{\"customer\":\"x\",\"order[id]\":1}", "; put it at /order/id"},
+            {"ship", "{\"customer\":\"x\",\"order.\":1}", "unknown property \"order.\""},
+            {"ship", "{\"customer\":\"x\",\"order[]\":1}", "unknown property \"order[]\""},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        char message[2048];
+        assert_int_equal(call(rows[i].tool, rows[i].sent, message), TOOLRACK_E_INVALID_ARGUMENTS);
+        if (strstr(message, rows[i].says) == NULL) {
+            fail_msg("%s: %s", rows[i].sent, message);
+        }
+    }
+}
+
 /* The members of the error, and what does not fit on its line. */
 static void mistakes_are_told_one_by_one_and_counted(void **state) {
     (void)state;
@@ -603,6 +632,7 @@ static void whole_numbers_written_as_reals_are_compared_exactly(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
             cmocka_unit_test(one_correction_is_enough),
+            cmocka_unit_test(values_in_text_and_paths_are_told_what_they_are),
             cmocka_unit_test(mistakes_are_told_one_by_one_and_counted),
             cmocka_unit_test(what_nearly_fits_is_taken_as_far_as_the_call_says),
             cmocka_unit_test(models_may_send_json_text_where_nothing_else_is_said),
