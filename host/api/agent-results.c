@@ -276,8 +276,9 @@ int agent_results_init(struct agent_results *ret, const struct agent_tools *tool
     *ret = (struct agent_results){.tools = tools, .part = most / PARTS};
     ret->part = ret->part < PART_MIN ? PART_MIN : ret->part;
     ret->keeping = (struct format_keeping){.length_max = most, .user = ret, .keep = keep};
-    return results_create(tools->host->places.kept_dir, tools->app->call->conversation, &ret->store,
-                          err);
+    /* A file that was named may say any id: it leads to nothing that is kept. */
+    return results_create(tools->app->transcript == NULL ? tools->host->places.kept_dir : NULL,
+                          tools->app->call->conversation, &ret->store, err);
 }
 
 void agent_results_finish(struct agent_results *results) {

@@ -227,6 +227,12 @@ static int open_kept(const struct toolrack *host, struct toolrack_agent_options 
             (taken->model != NULL ? models_has(host, taken->model) : kept->name != NULL);
     if (is_named) {
         taken->model = taken->model != NULL ? taken->model : kept->name;
+    } else if (kept->name == NULL && taken->endpoint == NULL && taken->transcript != NULL) {
+        /* The file may be anybody's, who would be sent the key. */
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the transcript %s is not one of the state folder, so its word for where "
+                         "to go on is not taken: %s; give --endpoint URL",
+                         taken->transcript, kept->endpoint != NULL ? kept->endpoint : "none");
     } else if (kept->name == NULL) {
         taken->endpoint = taken->endpoint != NULL ? taken->endpoint : kept->endpoint;
         taken->model = taken->model != NULL ? taken->model : kept->model;

@@ -379,24 +379,29 @@ static bool cancel_own(struct runs *runs, const char *owner, const char *id) {
     return true;
 }
 
-static int check_owner(struct toolrack *host, const char *owner, const char *id,
+static int check_owner(struct toolrack *host, const char *owner, const char *id, bool *ret_ended,
                        struct toolrack_error *err) {
     CLEANUP(journal_kept_finish) struct journal_kept kept;
-    return journal_read(host->store, owner, id, &kept, err);
+    int code = journal_read(host->store, owner, id, &kept, err);
+    *ret_ended = code == 0 && kept.run.state >= STORE_RUN_SUCCEEDED;
+    return code;
 }
 
 int toolrack_run_cancel(struct toolrack *host, const char *owner, const char *id,
                         struct toolrack_error *err) {
-    if (cancel_own(&host->runs, owner, id)) {
+    /* One that has ended may be among those that run here for another moment. */
+    bool has_ended;
+    int code = check_owner(host, owner, id, &has_ended, err);
+    if (!has_ended && cancel_own(&host->runs, owner, id)) {
         return 0;
     }
-    int code = check_owner(host, owner, id, err);
     return code < 0 ? code : store_run_cancel(host->store, id, clock_wall_ms(), lives, host, err);
 }
 
 int toolrack_run_remove(struct toolrack *host, const char *owner, const char *id,
                         struct toolrack_error *err) {
-    int code = check_owner(host, owner, id, err);
+    bool has_ended;
+    int code = check_owner(host, owner, id, &has_ended, err);
     return code < 0 ? code : store_run_remove(host->store, id, lives, host, err);
 }
 

@@ -70,7 +70,12 @@ static void keep_ending(struct agent *agent, const struct toolrack_stream *strea
     const char *reason = "";
     outcome->ending =
             stream != NULL ? toolrack_stream_ending(stream, &reason) : TOOLRACK_ENDING_NONE;
-    utf8_copy(outcome->reason, sizeof outcome->reason, reason);
+    CLEANUP(buf_finish) struct buf whole = BUF_INIT; /* a part of a key would not be known as one */
+    buf_add_text(&whole, reason);
+    if (!whole.failed) {
+        key_redact(&agent->key, whole.data, whole.length);
+    }
+    utf8_copy(outcome->reason, sizeof outcome->reason, whole.failed ? "" : whole.data);
     utf8_make_line(outcome->reason);
 }
 

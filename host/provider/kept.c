@@ -33,6 +33,7 @@ static void forget(struct kept *kept) {
     free_all(kept->answered, kept->answered_count);
     free_all(kept->query, count_of(kept->query));
     free_all(kept->parameters, count_of(kept->parameters));
+    free(kept->id);
     free(kept->name);
     free(kept->endpoint);
     free(kept->model);
@@ -107,7 +108,8 @@ static bool take_texts(char ***texts, yyjson_val *value) {
 
 static const char *take_settings(struct kept *kept, yyjson_val *value) {
     kept->plan = yyjson_get_bool(yyjson_obj_get(value, "plan"));
-    return take_text(&kept->name, yyjson_obj_get(value, "name")) &&
+    return take_text(&kept->id, yyjson_obj_get(value, "id")) &&
+                           take_text(&kept->name, yyjson_obj_get(value, "name")) &&
                            take_text(&kept->endpoint, yyjson_obj_get(value, "endpoint")) &&
                            take_text(&kept->model, yyjson_obj_get(value, "model")) &&
                            take_text(&kept->system, yyjson_obj_get(value, "system")) &&
@@ -270,6 +272,11 @@ int kept_open(const struct transcript_place *place, struct kept *ret, struct too
                              path, number, wrong);
         }
         at += length + 1;
+    }
+    if (code == 0 && ret->id != NULL && strcmp(ret->id, place->id) != 0) {
+        code = error_set(err, TOOLRACK_E_INVALID,
+                         "the transcript %s is of the conversation %.64s, not %.64s", path, ret->id,
+                         place->id);
     }
     return code;
 }

@@ -28,6 +28,7 @@ struct kept_exchange {
 struct kept {
     struct transcript *transcript;    /**< owned, locked */
     struct conversation conversation; /**< its messages, without a system prompt */
+    char *id;       /**< NULL: the transcript does not say */
     char *name;     /**< of the model in the configuration; NULL: not from there */
     char *endpoint; /**< NULL: the transcript does not say */
     char *model;    /**< as above */
@@ -47,7 +48,8 @@ struct kept {
 
 /** Open the transcript of a conversation, and read it.
  * @param ret  released with kept_finish() in any case
- * @return 0; TOOLRACK_E_INVALID for a file that is no such transcript, with the line; what
+ * @return 0; TOOLRACK_E_INVALID for a file that is no such transcript, with the line, or is that of
+ *         another conversation; what
  *         transcript_open() and transcript_read() return. [any-thread] */
 int kept_open(const struct transcript_place *place, struct kept *ret, struct toolrack_error *err);
 /** An empty one is ignored. */

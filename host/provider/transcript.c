@@ -90,6 +90,14 @@ static int lock(const struct transcript *transcript, struct toolrack_error *err)
     return 0;
 }
 
+/* Nothing is added to a file that is something else. */
+static bool begins_as_transcript(int fd) {
+    static const char beginning[] = "{\"kind\":\"";
+    char text[sizeof beginning - 1];
+    return pread(fd, text, sizeof text, 0) == (ssize_t)sizeof text &&
+           memcmp(text, beginning, sizeof text) == 0;
+}
+
 /* A conversation is for its owner's eyes: an existing file is made private, and what others own,
  * or what is no file (a link may lead anywhere, a pipe waits for a reader), is refused. */
 static int open_private(struct transcript *transcript, int flags, struct toolrack_error *err) {
@@ -117,6 +125,10 @@ static int open_private(struct transcript *transcript, int flags, struct toolrac
                          "the transcript %s belongs to user %u, who could read it; choose another "
                          "file",
                          path, st.st_uid);
+    }
+    if (st.st_size > 0 && flags != 0 && !begins_as_transcript(transcript->fd)) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "%s is no transcript of a conversation; choose another file", path);
     }
     if ((st.st_mode & 07777) != 0600 && fchmod(transcript->fd, 0600) < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot make the transcript %s private: %s", path,

@@ -569,6 +569,14 @@ static void a_key_that_the_model_says_goes_nowhere(void **state) {
         assert_null(strstr(run.err, KEY));
         run_finish(&run);
     }
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i += 3) {
+        struct run run = AGENT("ends-with-key", "--format", formats[i], "--json");
+        assert_int_equal(run.exit, 0);
+        assert_non_null(strstr(run.out, "\"reason\":\"***"));
+        assert_null(strstr(run.out, KEY));
+        assert_null(strstr(run.err, KEY));
+        run_finish(&run);
+    }
     struct run log = RUN("log", "--json");
     assert_non_null(strstr(log.out, "\"echo\""));
     assert_non_null(strstr(log.out, "**********"));

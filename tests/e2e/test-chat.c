@@ -241,10 +241,8 @@ static void a_plan_that_is_taken_back_is_named_by_its_tools(void **state) {
     begin_chat(&chat, ARGS("--plan", "--transcript", "here"));
     SAY(&chat, "plan", "1: plan");
     leave(&chat);
-    EXPECT(RUN("agent", "--endpoint", endpoint, "--model", "plans", "--plan", "--transcript",
-               "there", "go"),
-           0, NULL, NULL);
-    begin_chat(&chat, ARGS("--resume", "x", "--transcript", "there"));
+    EXPECT(RUN("agent", "--endpoint", endpoint, "--model", "plans", "--plan", "go"), 0, NULL, NULL);
+    begin_chat(&chat, ARGS("--continue"));
     SAY(&chat, "/undo", "taken back: go; what was called is not undone: run_plan, add");
     leave(&chat);
 }

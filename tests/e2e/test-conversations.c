@@ -40,14 +40,18 @@ static const char *transcript(void) {
     return path;
 }
 
-static char *read_kept(void) {
-    FILE *file = fopen(transcript(), "re");
+static char *read_file(const char *path) {
+    FILE *file = fopen(path, "re");
     static char text[1 << 20];
     assert_non_null(file);
     size_t length = fread(text, 1, sizeof text - 1, file);
     text[length] = '\0';
     assert_int_equal(fclose(file), 0);
     return text;
+}
+
+static char *read_kept(void) {
+    return read_file(transcript());
 }
 
 /* End it after the first line that has `last` in it, as a host that is killed does. */
@@ -322,7 +326,21 @@ static void a_named_file_keeps_one_too(void **state) {
     need_provider();
     EXPECT(BEGIN("converses", "--transcript", "here", "one"), 0, NULL, NULL);
     EXPECT(BEGIN("converses", "--transcript", "here", "two"), 0, NULL, NULL);
-    EXPECT(RUN("agent", "--resume", "x", "--transcript", "here", "three"), 0, "2: three\n", NULL);
+    char *text = read_file("here");
+    char id[64] = "";
+    const char *last = strstr(strstr(text, "\"kind\":\"end\""), "\"id\":\"");
+    assert_int_equal(sscanf(last, "\"id\":\"%63[^\"]", id), 1);
+    EXPECT(BEGIN("converses", "--resume", id, "--transcript", "here", "three"), 0, "2: three\n",
+           NULL);
+    EXPECT(BEGIN("converses", "--resume", "x", "--transcript", "here", "four"), 2, "",
+           "*the transcript here is of the conversation 2*, not x\n");
+    /* Whoever wrote the file is not sent the key. */
+    EXPECT(RUN("agent", "--resume", id, "--transcript", "here", "four"), 2, "",
+           "*its word for where to go on is not taken: http://127.0.0.1:*; give --endpoint URL*");
+    assert_int_equal(request_count(), 3);
+    e2e_write("notes", "buy milk\n");
+    EXPECT(BEGIN("converses", "--transcript", "notes", "one"), 2, "",
+           "*notes is no transcript of a conversation; choose another file\n");
     EXPECT(RUN("agent", "--continue", "--transcript", "here", "three"), 2, "",
            "toolrack: --continue is the last conversation of the state folder; *\n");
 }

@@ -44,7 +44,7 @@ const openai = {
         index, id: `call_${answer.turn}_${index}`, type: 'function',
         function: {name: call.name, arguments: argumentsText(call.args)},
     })),
-    reason: (answer) => ({length: 'length', filter: 'content_filter'}[answer.end] ?? (answer.calls.length > 0 ? 'tool_calls' : 'stop')),
+    reason: (answer) => answer.reason ?? ({length: 'length', filter: 'content_filter'}[answer.end] ?? (answer.calls.length > 0 ? 'tool_calls' : 'stop')),
     whole(answer, body) {
         const calls = this.calls(answer).map(({index, ...call}) => call);
         const message = {role: 'assistant', content: answer.text || null, refusal: null};
@@ -219,7 +219,7 @@ const gemini = {
         functionCall: {id: `fn_${answer.turn}_${index}`, name: call.name, args: call.args},
         ...(index === 0 ? {thoughtSignature: 'c2lnbmVk'} : {}),
     })),
-    reason: (answer) => ({length: 'MAX_TOKENS', safety: 'SAFETY', malformed: 'MALFORMED_FUNCTION_CALL', other: 'LANGUAGE'}[answer.end] ?? 'STOP'),
+    reason: (answer) => answer.reason ?? ({length: 'MAX_TOKENS', safety: 'SAFETY', malformed: 'MALFORMED_FUNCTION_CALL', other: 'LANGUAGE'}[answer.end] ?? 'STOP'),
     whole(answer) {
         return this.response([...(answer.text ? [{text: answer.text}] : []), ...this.calls(answer)], this.reason(answer));
     },
@@ -312,6 +312,7 @@ const parts = {
     // They know the key, say it, and call a tool with it.
     'tells-key': {say: (results, key) => (results.length === 0 ? {text: `The key is ${key}.\n`, calls: [{name: 'echo', args: {text: key}}]}
                                                                : {text: `${key}${key} ${JSON.stringify(results[0])}`, calls: []}), how: 'cut'},
+    'ends-with-key': {say: (results, key) => ({text: 'Fine.', calls: [], reason: key})},
     'counts-nothing': {say: twoTurns([add(2, 3)]), fails: [[400, {}, {message: "Unrecognized request argument supplied: stream_options"}]]},
     'counts-last': {say: (results) => ({...twoTurns([add(2, 3)])(results), uncounted: results.length === 0})},
     'text-only': {say: () => ({text: 'Nothing to do.', calls: []})},
