@@ -220,6 +220,7 @@ enum meant_how {
     MEANT_QUOTED,    /* a number or literal for text */
     MEANT_ONLY_ITEM, /* an array of one for its item */
     MEANT_AN_ITEM,   /* a value for an array of it */
+    MEANT_INNER,     /* an object around an array, for the array */
     MEANT_PARTS,     /* text for an array of its parts */
     MEANT_WRITTEN    /* text in brackets: an array or object, written otherwise than in JSON */
 };
@@ -290,7 +291,28 @@ static struct meant meant_by_scalar(yyjson_val *value) {
     return (struct meant){.how = MEANT_QUOTED, .doc = doc, .value = yyjson_doc_get_root(doc)};
 }
 
-static struct meant meant_by(const struct explain *explain, uint32_t tags, yyjson_val *value) {
+static const struct node *first_item(const struct node *node) {
+    const struct array_rules *rules = node != NULL ? node->array : NULL;
+    return rules == NULL ? NULL : rules->prefix.count > 0 ? rules->prefix.nodes[0] : rules->rest;
+}
+
+/* The array that is the only member of an object, as XML becomes JSON: {"item": [...]}. NULL: there
+ * is none, or the object may be an item itself. */
+static yyjson_val *inner_array(const struct node *node, yyjson_val *value) {
+    const struct node *item = first_item(node);
+    yyjson_val *key = yyjson_obj_size(value) == 1 ? unsafe_yyjson_get_first(value) : NULL;
+    if (item == NULL || key == NULL || !yyjson_is_arr(key + 1)) {
+        return NULL;
+    }
+    const struct object_rules *rules = misplaced_rules(item);
+    bool may_be_item = rules != NULL ? run_find_property(rules, unsafe_yyjson_get_str(key),
+                                                         unsafe_yyjson_get_len(key)) != NULL
+                                     : (item->tags & TAGS_OF_TYPE(YYJSON_TYPE_OBJ)) != 0;
+    return may_be_item ? NULL : key + 1;
+}
+
+static struct meant meant_by(const struct explain *explain, const struct node *node, uint32_t tags,
+                             yyjson_val *value) {
     struct meant meant = {.how = MEANT_UNKNOWN};
     if (yyjson_is_null(value)) {
         meant.how = is_optional(explain) ? MEANT_ABSENT : MEANT_UNKNOWN;
@@ -307,6 +329,10 @@ static struct meant meant_by(const struct explain *explain, uint32_t tags, yyjso
         return (struct meant){.how = MEANT_WRITTEN};
     }
     bool wants_array = (tags & TAGS_OF_TYPE(YYJSON_TYPE_ARR)) != 0;
+    yyjson_val *inner = wants_array ? inner_array(node, value) : NULL;
+    if (inner != NULL) {
+        return (struct meant){.how = MEANT_INNER, .value = inner};
+    }
     if (meant.how == MEANT_UNKNOWN && wants_array && !yyjson_is_arr(value)) {
         bool parts = yyjson_is_str(value) && strchr(yyjson_get_str(value), ',') != NULL;
         return parts ? (struct meant){.how = MEANT_PARTS}
@@ -331,6 +357,11 @@ static void add_hint(struct text *reason, const struct meant *meant, yyjson_val 
     case MEANT_QUOTED: text_printf(reason, "; write it in quotes"); break;
     case MEANT_ONLY_ITEM: text_printf(reason, "; give its only item without the array"); break;
     case MEANT_AN_ITEM: text_printf(reason, "; give an array that has it as its only item"); break;
+    case MEANT_INNER:
+        text_printf(reason, "; give the array that is inside it, in ");
+        text_add_value(reason, unsafe_yyjson_get_first(value));
+        text_printf(reason, ", in its place");
+        break;
     case MEANT_WRITTEN:
         text_printf(reason, "; give the %s itself, not text",
                     strcspn(yyjson_get_str(value), "[") < strcspn(yyjson_get_str(value), "{")
@@ -351,10 +382,7 @@ static void explain_meant(struct run *run, const struct node *node,
     }
     explain->meant++;
     if (meant->how == MEANT_AN_ITEM) {
-        const struct array_rules *rules = node != NULL ? node->array : NULL;
-        const struct node *item = rules == NULL             ? NULL
-                                  : rules->prefix.count > 0 ? rules->prefix.nodes[0]
-                                                            : rules->rest;
+        const struct node *item = first_item(node);
         if (item != NULL) {
             explain_enter_index(run, 0);
             (void)run_check(run, item, meant->value);
@@ -422,7 +450,7 @@ static bool explain_tags(struct run *run, const struct node *node, const struct 
         end(run);
         return false;
     }
-    struct meant meant = meant_by(explain, tags, value);
+    struct meant meant = meant_by(explain, node, tags, value);
     text_printf(reason, "must be ");
     add_types(reason, tags, integer);
     text_printf(reason, ", not ");
