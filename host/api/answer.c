@@ -192,7 +192,7 @@ static int refuse_not_offered(const struct turn *turn, struct answer *answer) {
     yyjson_val *name;
     yyjson_val *said;
     json_obj_foreach (yyjson_doc_get_root(turn->names), at, count, name, said) {
-        (void)nearest_try(&nearest, yyjson_get_str(name));
+        (void)nearest_try_tool(&nearest, yyjson_get_str(name));
     }
     int code = nearest.name != NULL
                        ? error_set(&answer->err, TOOLRACK_E_NOT_FOUND,

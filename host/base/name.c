@@ -77,3 +77,38 @@ bool nearest_try(struct nearest *nearest, const char *candidate) {
     nearest->edits_end = edits;
     return true;
 }
+
+/* Whether a name may begin at a place of what was written. */
+static bool may_begin(const char *written, const char *at) {
+    return at == written || strchr("./:", at[-1]) != NULL ||
+           (at[-1] == '_' &&
+            (strncmp(written, "mcp_", 4) == 0 || (at > written + 1 && at[-2] == '_')));
+}
+
+/* Or end; behind "@" is a version. */
+static bool may_end(const char *rest) {
+    return strcmp(rest, "_tool") == 0 ||
+           (!ascii_is_word(rest[0]) && rest[0] != '-' && rest[0] != '@');
+}
+
+static bool stands_within(const char *written, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = strstr(written, name); at != NULL; at = strstr(at + 1, name)) {
+        bool is_whole = at == written && at[length] == '\0';
+        if (!is_whole && may_begin(written, at) && may_end(at + length)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool nearest_try_tool(struct nearest *nearest, const char *candidate) {
+    size_t length = strlen(candidate);
+    if (length > nearest->within && stands_within(nearest->typed, candidate)) {
+        nearest->name = candidate;
+        nearest->edits_end = 0;
+        nearest->within = length;
+        return true;
+    }
+    return nearest_try(nearest, candidate);
+}

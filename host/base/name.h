@@ -50,9 +50,15 @@ struct nearest {
     const char *typed;  /**< borrowed */
     const char *name;   /**< the nearest candidate so far, borrowed; NULL: none is near */
     unsigned edits_end; /**< a better candidate has fewer edits than this */
+    size_t within;      /**< length of the candidate that stands within the typed name; 0: none */
 };
 
 struct nearest nearest_to(const char *typed);
 
 /** Returns whether the candidate is the nearest so far. */
 bool nearest_try(struct nearest *nearest, const char *candidate);
+
+/** The same for a tool: one is nearest whose name stands within what a model wrote around it, and
+ * of these the longest. Before it may be others' prefixes ("server__add", "functions.add",
+ * "mcp_x_add"), behind it "_tool", or what is no part of a name ("add:0", "add<|channel|>x"). */
+bool nearest_try_tool(struct nearest *nearest, const char *candidate);

@@ -59,7 +59,7 @@ const char *find_nearest(const struct snapshot *snapshot, const char *name, bool
     for (size_t i = 0; i < snapshot->count; i++) {
         const struct toolrack_tool *tool = snapshot->by_name[i];
         struct nearest before = nearest;
-        if (nearest_try(&nearest, toolrack_tool_name(tool)) && called &&
+        if (nearest_try_tool(&nearest, toolrack_tool_name(tool)) && called &&
             !is_callable(snapshot, tool)) {
             nearest = before;
         }

@@ -615,6 +615,39 @@ static const char *suggested(const char *typed, const char *first, const char *s
     return nearest.name != NULL ? nearest.name : "nothing";
 }
 
+/* What models write around the name of a tool. */
+static void nearest_tools(void **state) {
+    (void)state;
+    static const char *const tools[] = {"file", "read_file", "add", "read"};
+    static const struct {
+        const char *written;
+        const char *tool;
+    } cases[] = {
+            {"read_file<|channel|>commentary", "read_file"},
+            {"functions.read_file:0", "read_file"},
+            {"mcp_fs_read_file", "read_file"},
+            {"server-name__read_file", "read_file"},
+            {"read_file_tool", "read_file"},
+            {"fs/read_file", "read_file"},
+            {"raed_file", "read_file"},
+            {"add(", "add"},
+            /* Another word, or a part of one. */
+            {"delete_file", NULL},
+            {"server-profile", NULL},
+            {"mcp_add_to_the_basket", NULL},
+            {"functions.add-on-for-all", NULL},
+            {"", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct nearest nearest = nearest_to(cases[i].written);
+        for (size_t k = 0; k < ARRAY_LENGTH(tools); k++) {
+            (void)nearest_try_tool(&nearest, tools[k]);
+        }
+        assert_string_equal(nearest.name != NULL ? nearest.name : "nothing",
+                            cases[i].tool != NULL ? cases[i].tool : "nothing");
+    }
+}
+
 static void nearest_names(void **state) {
     (void)state;
     /* An edit: another character, one more, one less, two neighbours swapped, or another case. */
@@ -1259,6 +1292,7 @@ int main(void) {
             cmocka_unit_test(a_ring_begins_again),
             cmocka_unit_test(names),
             cmocka_unit_test(nearest_names),
+            cmocka_unit_test(nearest_tools),
             cmocka_unit_test(semver_orders),
             cmocka_unit_test(semver_takes_what_the_specification_takes),
             cmocka_unit_test(semver_knows_lines_and_prereleases),

@@ -35,7 +35,7 @@ static char *find_near_shown(struct request *request, const char *name) {
     for (size_t i = 0; i < catalogue->count; i++) {
         const struct entry *entry = catalogue->by_name[i];
         if ((request->principal.permissions & (1u << entry->permission)) != 0) {
-            (void)nearest_try(&nearest, entry->name);
+            (void)nearest_try_tool(&nearest, entry->name);
         }
     }
     char *near = nearest.name != NULL ? strdup(nearest.name) : NULL;
