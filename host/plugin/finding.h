@@ -144,6 +144,11 @@ enum finding_severity {
       "other names")                                                                               \
     X(SCHEMA_ITEMS, WARNING, "schema-items",                                                       \
       "state the type of the items: some providers require it")                                    \
+    X(SCHEMA_CHOICE, WARNING, "schema-choice",                                                     \
+      "write the values in the type that is stated, or state the type of the values")              \
+    X(SCHEMA_NULLABLE, WARNING, "schema-nullable",                                                 \
+      "write \"type\": [\"string\", \"null\"]: nullable is of OpenAPI, JSON Schema has no such "   \
+      "word")                                                                                      \
     X(SCHEMA_HEADER, WARNING, "schema-header",                                                     \
       "give x-mcp-header a token of letters, digits, '-' or '_', once each, at properties of "     \
       "type "                                                                                      \

@@ -3,6 +3,7 @@
  * The caller checks whether it is a valid JSON Schema (see descriptor_schema_check). This file
  * checks what a tool's schema needs besides, and what strict providers are known to refuse, so that
  * the author learns it early. */
+#include <math.h>
 #include <string.h>
 
 #include "base/ascii.h"
@@ -26,6 +27,37 @@ static bool is_portable_name(const char *name, size_t length) {
     return length > 0 && length <= 64;
 }
 
+static bool has_type(yyjson_val *value, yyjson_val *type) {
+    double number = yyjson_get_num(value);
+    return (yyjson_is_str(value) && json_has_text(type, "string")) ||
+           (yyjson_is_bool(value) && json_has_text(type, "boolean")) ||
+           (yyjson_is_null(value) && json_has_text(type, "null")) ||
+           (yyjson_is_arr(value) && json_has_text(type, "array")) ||
+           (yyjson_is_obj(value) && json_has_text(type, "object")) ||
+           ((yyjson_is_num(value) || yyjson_is_raw(value)) && json_has_text(type, "number")) ||
+           ((yyjson_is_int(value) || yyjson_is_raw(value) ||
+             (yyjson_is_real(value) && number == trunc(number))) &&
+            json_has_text(type, "integer"));
+}
+
+/* A type that none of the values has: no argument is ever valid. */
+static void lint_choices(struct reader *reader, yyjson_val *schema) {
+    yyjson_val *type = yyjson_obj_get(schema, "type");
+    yyjson_val *list = yyjson_obj_get(schema, "enum");
+    yyjson_val *constant = yyjson_obj_get(schema, "const");
+    size_t index;
+    size_t count;
+    yyjson_val *value;
+    bool fits = constant == NULL && yyjson_arr_size(list) == 0;
+    yyjson_arr_foreach (list, index, count, value) {
+        fits = fits || has_type(value, type);
+    }
+    if (type != NULL && !fits && !has_type(constant, type)) {
+        reader_report(reader, FINDING_SCHEMA_CHOICE, "no value of %s has the type beside it",
+                      constant != NULL ? "a const" : "an enum");
+    }
+}
+
 static void lint_level(struct reader *reader, yyjson_val *schema, uint32_t depth) {
     if (!yyjson_is_obj(schema) || depth > LINT_DEPTH_MAX) {
         return;
@@ -34,6 +66,11 @@ static void lint_level(struct reader *reader, yyjson_val *schema, uint32_t depth
     if (items == NULL && json_has_text(yyjson_obj_get(schema, "type"), "array") &&
         yyjson_obj_get(schema, "prefixItems") == NULL) {
         reader_report(reader, FINDING_SCHEMA_ITEMS, "the schema has an array without items");
+    }
+    lint_choices(reader, schema);
+    if (yyjson_is_bool(yyjson_obj_get(schema, "nullable"))) {
+        reader_report(reader, FINDING_SCHEMA_NULLABLE,
+                      "the schema has nullable, which says nothing");
     }
     lint_level(reader, items, depth + 1);
     yyjson_val *properties = yyjson_obj_get(schema, "properties");

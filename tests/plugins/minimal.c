@@ -6,6 +6,10 @@ static tr_status run(struct tr_call *call) {
 }
 TR_JSON_TOOL(run, "Do it", TR_SCHEMA({
                  "type" : "object",
-                 "properties" : {"a" : {"type" : "array", "x-mcp-header" : "A"}}
+                 "properties" : {
+                     "a" : {"type" : "array", "x-mcp-header" : "A"},
+                     "n" : {"type" : "integer", "enum" : [ "1", "2" ]},
+                     "s" : {"type" : "string", "enum" : ["x"], "nullable" : true}
+                 }
              }))
 TR_PLUGIN("minimal", "0.1.0", run)

@@ -370,6 +370,9 @@ static void authors_are_told_what_is_missing(void **state) {
     assert_non_null(find_rule(desc, "schema-items"));
     assert_non_null(find_rule(desc, "param-description"));
     assert_string_equal(get_rule(desc, "schema-items")->tool, "run");
+    assert_string_equal(get_rule(desc, "schema-choice")->cause,
+                        "no value of an enum has the type beside it");
+    assert_non_null(find_rule(desc, "schema-nullable"));
     const struct finding *header = get_rule(desc, "schema-header");
     assert_string_equal(header->tool, "run");
     assert_int_equal(header->severity, FINDING_WARNING);
