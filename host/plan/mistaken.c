@@ -179,8 +179,9 @@ static bool take_path(const struct plan *plan, const char *text, size_t length, 
 
 /* --------------------------------------------------------------------------------------- texts */
 
-/* What stands in the brackets at the begin of a text, and the length of all; 0: there are none. */
-static size_t take_brackets(const char *text, size_t length, struct part *ret) {
+/* What stands in the brackets at the begin of a text, and the length of all; 0: there are none. Of
+ * brackets that are not closed it is the path behind them. */
+static size_t take_brackets(const char *text, size_t length, struct part *ret, bool *ret_closed) {
     size_t from = 0;
     from += from < length && text[from] == '$';
     size_t open = 0;
@@ -199,12 +200,15 @@ static size_t take_brackets(const char *text, size_t length, struct part *ret) {
         ret->length++;
         from++;
     }
+    const size_t path = from;
     while (from < length && text[from] != '}') { /* such as a filter */
         from++;
     }
+    *ret_closed = true;
     for (; open > 0; open--, from++) {
         if (from == length || text[from] != '}') {
-            return 0;
+            *ret_closed = false;
+            return path;
         }
     }
     return from;
@@ -250,13 +254,14 @@ static bool find_in_string(const struct plan *plan, const char *text, size_t len
         const size_t left = length - i < INSIDE_MAX ? length - i : INSIDE_MAX;
         bool is_open = (text[i] == '$' || text[i] == '{') && text[i + 1] == '{';
         struct part inside;
-        size_t taken = is_open ? take_brackets(text + i, left, &inside) : 0;
+        bool is_closed = true;
+        size_t taken = is_open ? take_brackets(text + i, left, &inside, &is_closed) : 0;
         if (!is_open && (text[i] == '$' || text[i] == '#')) {
             taken = take_marked(text + i, left, &inside);
             taken = taken < length ? taken : 0; /* see is_whole() */
         }
         tries += is_open || taken > 1;
-        if (taken > 0 && !reference_begins(text + i, taken) &&
+        if (taken > 0 && !(is_closed && reference_begins(text + i, taken)) &&
             take_path(plan, inside.text, inside.length, 2, has_item, is_open, ret)) {
             ret->kind = taken == length ? MISTAKEN_WHOLE : MISTAKEN_INSIDE;
             ret->text = text + i;

@@ -183,6 +183,12 @@ static void test_mistaken_references(void **state) {
             {"'see #/nodes/a/result/x'", "write ${nodes.a.result.x};", true},
             {"'a$b.c #1.2 $.x $'", NULL, false},
             {"{'$literal': '{{a.result}}'}", NULL, false},
+            /* Brackets that are not closed. */
+            {"'${nodes.a.result.x'", "write {'$ref': '#/nodes/a/result/x'};", false},
+            {"'n is ${nodes.a.result.x and'", "write ${nodes.a.result.x};", true},
+            {"'{{a.result'", "write {'$ref': '#/nodes/a/result'};", false},
+            {"'{{a.result}'", "write ${nodes.a.result};", true},
+            {"'${HOME and {{x'", NULL, false},
             /* Of what the plan has not. */
             {"{'$ref': 'nodes.b.result'}", "name a node of the plan: a, z, fetch;", false},
             {"{'$ref': '$.nodes.fecth.result.x'}", "did you mean 'fetch'?;", false},
