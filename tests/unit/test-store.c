@@ -3286,7 +3286,7 @@ static void put_first_form(const struct copy *copy) {
 
 /* Most are SQLite's, for reading the text of the tables: of those one in a few will do. */
 #define EACH_OF_FIRST   150u
-#define STRIDE          test_rounds(11, 53)
+#define STRIDE          test_rounds(37, 97)
 /* Above this the loop never ends, which is a fault of its own. */
 #define ALLOCATIONS_MAX 100000u
 
