@@ -464,9 +464,8 @@ int permit_standing(struct permit *permit, const struct toolrack_tool *tool, uin
     return code;
 }
 
-static int ask_approver(struct deciding *deciding, const char *id, struct toolrack_error *err) {
-    const struct permit_options *app = &deciding->permit->options;
-    const char *name = toolrack_tool_name(deciding->tool);
+/* Why a person is asked: of which node it is, what has changed, and what a plan calls. */
+static int write_why(struct deciding *deciding, struct buf *why, struct toolrack_error *err) {
     unsigned changed = atomic_load(&deciding->tool->reg->changed);
     char version[STORE_WHO_SIZE];
     char reason[2 * ERROR_MESSAGE_MAX]; /* with what a plan calls */
@@ -475,7 +474,9 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
     if (changed != 0) {
         (void)snprintf(reason, sizeof reason, "%s since it was approved",
                        registration_change_words(changed, words));
-    } else if (store_approval_find_version(app->store, name, version, &unheard) == 0) {
+    } else if (store_approval_find_version(deciding->permit->options.store,
+                                           toolrack_tool_name(deciding->tool), version,
+                                           &unheard) == 0) {
         (void)snprintf(reason, sizeof reason, "version %s was approved, this is %s", version,
                        toolrack_tool_version(deciding->tool));
     } else {
@@ -483,14 +484,22 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
                        toolrack_tool_destructive(deciding->tool) ? "; it may destroy something"
                                                                  : "");
     }
-    CLEANUP(buf_finish) struct buf why = BUF_INIT;
-    add_node(&why, deciding->options);
+    add_node(why, deciding->options);
     if (!add_calls(deciding, reason, sizeof reason)) {
         return error_oom(err);
     }
-    buf_add_text(&why, reason);
-    if (why.failed) {
-        return error_oom(err);
+    buf_add_text(why, reason);
+    return why->failed ? error_oom(err) : 0;
+}
+
+static int ask_approver(struct deciding *deciding, const char *id, struct toolrack_error *err) {
+    const struct permit_options *app = &deciding->permit->options;
+    const char *name = toolrack_tool_name(deciding->tool);
+    CLEANUP(buf_finish) struct buf why = BUF_INIT;
+    struct toolrack_error unheard;
+    int code = write_why(deciding, &why, err);
+    if (code < 0) {
+        return code;
     }
     uint64_t standing;
     if (permit_standing(deciding->permit, deciding->tool, &standing, NULL, &unheard) < 0) {
@@ -528,7 +537,7 @@ static int ask_approver(struct deciding *deciding, const char *id, struct toolra
          atomic_load(deciding->cancelled))) {
         return error_set(err, TOOLRACK_E_CANCELLED, "the call of '%s' was cancelled", name);
     }
-    int code = is_yes(answer) ? check_again(deciding, view != NULL, err) : 0;
+    code = is_yes(answer) ? check_again(deciding, view != NULL, err) : 0;
     if (code < 0) {
         return code;
     }
