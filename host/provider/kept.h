@@ -1,12 +1,13 @@
 /* kept.h - a conversation that goes on, as its transcript has it.
  *
- * The lines that count are:
+ * The kinds of lines that count:
  *
- *     beginning  the settings, and the body of the first request
- *     resume     the conversation went on: the settings from then on, and the user's message, if
- * any message    of the model, as it came results    of its calls end        of one run of the
- * loop; with `unsent` the model's last message is not sent again undo       the last message of the
- * user is taken back, and all after it
+ * - beginning: the settings, and the body of the first request;
+ * - resume: the conversation went on: the settings from then on, and the user's message, if any;
+ * - message: of the model, as it came;
+ * - results: of its calls;
+ * - end: of one run of the loop; with `unsent` the model's last message is not sent again;
+ * - undo: the last message of the user is taken back, and all after it.
  *
  * Lines of other kinds are for people. An exchange is a message of the user and what follows it. */
 #pragma once
