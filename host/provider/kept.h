@@ -29,7 +29,7 @@ struct kept_exchange {
 struct kept {
     struct transcript *transcript;    /**< owned, locked */
     struct conversation conversation; /**< its messages, without a system prompt */
-    char *id;       /**< NULL: the transcript does not say */
+    char *id;                         /**< NULL: the transcript does not say */
     char *name;     /**< of the model in the configuration; NULL: not from there */
     char *endpoint; /**< NULL: the transcript does not say */
     char *model;    /**< as above */
