@@ -18,6 +18,7 @@
 #include "provider/events.h"
 #include "provider/headers.h"
 #include "provider/kept.h"
+#include "provider/key-pieces.h"
 #include "provider/keys.h"
 #include "provider/parameters.h"
 #include "provider/refusal.h"
@@ -335,10 +336,11 @@ static int do_turn(struct agent *agent, const char *message, size_t length, bool
     size_t results_length = 0;
     const char *text = toolrack_text_data(results, &results_length);
     buf_add(&redacted, text, results_length);
-    if (redacted.failed) {
-        return error_oom(err);
+    code = redacted.failed ? error_oom(err)
+                           : key_redact_json(&agent->key, redacted.data, redacted.length, err);
+    if (code < 0) {
+        return code;
     }
-    key_redact(&agent->key, redacted.data, redacted.length);
     text = redacted.data;
     *ret_goes_on = strcmp(text, "[]") != 0;
     if (!*ret_goes_on) {
@@ -449,9 +451,9 @@ static int take_step(struct agent *agent, bool *ret_goes_on, struct toolrack_err
     CLEANUP(buf_finish) struct buf redacted = BUF_INIT;
     if (code == 0) {
         buf_add(&redacted, message, length);
-        key_redact(&agent->key, redacted.data, redacted.length);
+        code = redacted.failed ? error_oom(err)
+                               : key_redact_json(&agent->key, redacted.data, length, err);
         message = redacted.data;
-        code = redacted.failed ? error_oom(err) : 0;
     }
     if (agent->outcome->text.length > 0) {
         agent->app->text(agent->app->user, NULL, 0);

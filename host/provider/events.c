@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "provider/key-pieces.h"
 #include "provider/said.h"
 
 /* Bytes of a result that are read for its line: far more than the line has, since the key must be
@@ -175,12 +176,13 @@ static void take_end(void *user, size_t call, const struct agent_call_end *end) 
     struct events_call *kept = call < events->count ? &events->calls[call] : NULL;
     CLEANUP(buf_finish) struct buf read = BUF_INIT;
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    struct toolrack_error unheard;
     const char *state = end->code == 0                      ? "succeeded"
                         : end->code == TOOLRACK_E_CANCELLED ? "cancelled"
                                                             : "failed";
     buf_add(&read, end->text, end->length < RESULT_READ_MAX ? end->length : RESULT_READ_MAX);
-    if (!read.failed && read.length > 0) {
-        key_redact(events->key, read.data, read.length);
+    if (!read.failed && key_redact_json(events->key, read.data, read.length, &unheard) < 0) {
+        buf_clear(&read);
     }
     buf_add(&line, "", 0);
     said_add(&line, read.data != NULL ? read.data : "", read.length);

@@ -64,8 +64,21 @@ static void wipe_buf(struct buf *buf) {
     buf_finish(buf);
 }
 
+/* Most keys have one form: nothing in them is escaped. */
+static bool has_form(const struct key *key, const char *text) {
+    for (size_t i = 0; i < key->secret_count; i++) {
+        if (strcmp(key->secrets[i].text, text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Add a form to the list, in which the longest come first: one may begin with another. */
 static bool add_form(struct key *key, const char *text, size_t length) {
+    if (has_form(key, text)) {
+        return true;
+    }
     struct key_secret *more = realloc(key->secrets, (key->secret_count + 1) * sizeof *more);
     char *copy = strndup(text, length);
     key->secrets = more != NULL ? more : key->secrets;

@@ -17,6 +17,7 @@
 #include "base/command.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "provider/key-pieces.h"
 
 struct transcript {
     int fd; /* -1: nothing is kept */
@@ -239,13 +240,16 @@ int transcript_write(struct transcript *transcript, const char *kind, const char
     if (line.failed) {
         return error_oom(err);
     }
-    key_redact(transcript->key, line.data, line.length);
+    int code = key_redact_json(transcript->key, line.data, line.length, err);
+    if (code < 0) {
+        return code;
+    }
     if (transcript->cut >= 0 && ftruncate(transcript->fd, transcript->cut) < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot write the transcript %s: %s", transcript->path,
                          strerror(errno));
     }
     transcript->cut = -1;
-    int code = write_all(transcript->fd, line.data, line.length);
+    code = write_all(transcript->fd, line.data, line.length);
     if (code < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot write the transcript %s: %s", transcript->path,
                          strerror(-code));

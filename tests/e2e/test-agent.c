@@ -593,6 +593,38 @@ static void a_key_that_the_model_says_goes_nowhere(void **state) {
     run_finish(&run);
 }
 
+/* Nor where each of two blocks, or of two arguments, has a half of it. */
+static void halves_of_a_key_go_nowhere(void **state) {
+    (void)state;
+    need_provider();
+    static const char *const formats[] = {"openai", "openai-responses", "anthropic", "gemini"};
+    const size_t half = (strlen(KEY) + 1) / 2;
+    char first[sizeof KEY] = KEY;
+    first[half] = '\0';
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        struct run run = AGENT("tells-halves", "--format", formats[i], "--transcript", "kept");
+        assert_int_equal(run.exit, 0);
+        assert_non_null(strstr(run.out, "It is **********"));
+        assert_null(strstr(run.out, first));
+        assert_null(strstr(run.out, KEY + half));
+        assert_null(strstr(run.err, first));
+        assert_null(strstr(run.err, KEY + half));
+        run_finish(&run);
+        char *text = read_kept("kept");
+        assert_non_null(strstr(text, "It is **********"));
+        assert_non_null(strstr(text, "\"results\""));
+        assert_null(strstr(text, first));
+        assert_null(strstr(text, KEY + half));
+        free(text);
+        assert_int_equal(unlink("kept"), 0);
+    }
+    struct run log = RUN("log", "--json");
+    assert_non_null(strstr(log.out, "\"echo\""));
+    assert_null(strstr(log.out, first));
+    assert_null(strstr(log.out, KEY + half));
+    run_finish(&log);
+}
+
 static void a_transcript_is_kept(void **state) {
     (void)state;
     need_provider();
@@ -1291,6 +1323,7 @@ int main(void) {
             TEST(other_failures_are_final),
             TEST(a_key_is_shown_nowhere),
             TEST(a_key_that_the_model_says_goes_nowhere),
+            TEST(halves_of_a_key_go_nowhere),
             TEST(a_transcript_is_kept),
             TEST(a_transcript_is_for_its_owner),
             TEST(a_long_result_is_read_in_parts),

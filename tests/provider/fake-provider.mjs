@@ -21,6 +21,8 @@ const halves = (text) => {
     const middle = Math.ceil(text.length / 2);
     return [text.slice(0, middle), text.slice(middle)];
 };
+// The blocks of an answer's text: most have one, a list are as many.
+const blocksOf = (text) => [text ?? ''].flat().filter((block) => block !== '');
 // Texts of JSON become what they stand for.
 const valueOf = (content) => {
     const text = Array.isArray(content) ? content.map((block) => block.text ?? '').join('') : content;
@@ -61,7 +63,10 @@ const openai = {
             choices: [{index: 0, delta, finish_reason: reason}],
         });
         const out = [chunk({role: 'assistant', content: ''})];
-        for (const piece of answer.text ? halves(answer.text) : []) {
+        for (const text of Array.isArray(answer.text) ? answer.text : []) {
+            out.push(chunk({content: [{type: 'text', text}]}), chunk({content: [{type: 'image_url', image_url: {url: 'data:,'}}]}));
+        }
+        for (const piece of answer.text && !Array.isArray(answer.text) ? halves(answer.text) : []) {
             out.push(chunk({[answer.end === 'refusal' ? 'refusal' : 'content']: piece}));
         }
         const calls = this.calls(answer);
@@ -103,11 +108,11 @@ const responses = {
         if ((answer.thinks || answer.thought) && body.include?.includes('reasoning.encrypted_content')) {
             items.unshift({type: 'reasoning', id: `rs_${answer.turn}`, summary: [], encrypted_content: `thought ${answer.turn}`});
         }
-        return !answer.text ? items : [{
-            type: 'message', id: `msg_${answer.turn}`, role: 'assistant', status: 'completed',
-            content: [answer.end === 'refusal' ? {type: 'refusal', refusal: answer.text}
-                                               : {type: 'output_text', text: answer.text, annotations: [], logprobs: []}],
-        }, ...items];
+        return [...blocksOf(answer.text).map((text, index) => ({
+            type: 'message', id: `msg_${answer.turn}_${index}`, role: 'assistant', status: 'completed',
+            content: [answer.end === 'refusal' ? {type: 'refusal', refusal: text}
+                                               : {type: 'output_text', text, annotations: [], logprobs: []}],
+        })), ...items];
     },
     whole(answer, body) {
         return {
@@ -129,10 +134,11 @@ const responses = {
                                {output_index, item: {...item, status: 'in_progress', content: []}}));
                 out.push(event('response.content_part.added', {...at, content_index: 0,
                                part: {...item.content[0], text: ''}}));
-                for (const delta of halves(answer.text)) {
+                const text = item.content[0].text ?? item.content[0].refusal;
+                for (const delta of halves(text)) {
                     out.push(event(answer.end === 'refusal' ? 'response.refusal.delta' : 'response.output_text.delta', {...at, content_index: 0, delta, logprobs: []}));
                 }
-                out.push(event('response.output_text.done', {...at, content_index: 0, text: answer.text, logprobs: []}));
+                out.push(event('response.output_text.done', {...at, content_index: 0, text, logprobs: []}));
                 out.push(event('response.content_part.done', {...at, content_index: 0, part: item.content[0]}));
             } else if (item.type === 'reasoning') {
                 out.push(event('response.output_item.added', {output_index, item}));
@@ -162,9 +168,7 @@ const anthropic = {
         const blocks = answer.calls.map((call, index) => ({
             type: 'tool_use', id: `toolu_${answer.turn}_${index}`, name: call.name, input: call.args,
         }));
-        if (answer.text) {
-            blocks.unshift({type: 'text', text: answer.text});
-        }
+        blocks.unshift(...blocksOf(answer.text).map((text) => ({type: 'text', text})));
         return answer.thought ? [{type: 'thinking', thinking: answer.thought, signature: `sig-${answer.turn}`}, ...blocks] : blocks;
     },
     whole(answer, body) {
@@ -228,7 +232,8 @@ const gemini = {
             return [sse({promptFeedback: {blockReason: 'PROHIBITED_CONTENT'}})];
         }
         return [...(answer.thought ? [sse(this.response([{text: answer.thought, thought: true}]))] : []),
-                ...(answer.text ? halves(answer.text) : []).map((text) => sse(this.response([{text}]))),
+                ...(Array.isArray(answer.text) ? answer.text.map((text) => ({text, thoughtSignature: 'c2lnbmVk'}))
+                    : blocksOf(answer.text).flatMap(halves).map((text) => ({text}))).map((part) => sse(this.response([part]))),
                 ...this.calls(answer).map((part) => sse(this.response([part]))),
                 sse(this.response([{text: '', ...(answer.thought ? {thoughtSignature: `dGhv${answer.turn}`} : {})}], this.reason(answer)))];
     },
@@ -312,6 +317,9 @@ const parts = {
     // They know the key, say it, and call a tool with it.
     'tells-key': {say: (results, key) => (results.length === 0 ? {text: `The key is ${key}.\n`, calls: [{name: 'echo', args: {text: key}}]}
                                                                : {text: `${key}${key} ${JSON.stringify(results[0])}`, calls: []}), how: 'cut'},
+    // Half of the key in each of two blocks, and in each of two arguments.
+    'tells-halves': {say: (results, key) => ({text: ['It is ' + halves(key)[0], halves(key)[1] + '.'],
+                                              calls: results.length === 0 ? [{name: 'echo', args: {text: halves(key)[0], more: halves(key)[1]}}] : []})},
     'ends-with-key': {say: (results, key) => ({text: 'Fine.', calls: [], reason: key})},
     'counts-nothing': {say: twoTurns([add(2, 3)]), fails: [[400, {}, {message: "Unrecognized request argument supplied: stream_options"}]]},
     'counts-last': {say: (results) => ({...twoTurns([add(2, 3)])(results), uncounted: results.length === 0})},

@@ -16,6 +16,7 @@
 #include "provider/conversation.h"
 #include "provider/endpoint.h"
 #include "provider/headers.h"
+#include "provider/key-pieces.h"
 #include "provider/keys.h"
 #include "provider/parameters.h"
 #include "provider/prices.h"
@@ -462,6 +463,50 @@ static void a_key_in_pieces_is_blotted_out(void **state) {
                                         "*********");
     }
     key_finish(&key);
+}
+
+/* Whichever strings its parts stand in; what only looks like a part of it stays. */
+static void a_key_in_several_strings_is_blotted_out(void **state) {
+    (void)state;
+    static const struct {
+        const char *json;
+        const char *expected;
+    } cases[] = {
+            {"[{\"text\":\"is sk-ab\"},{\"text\":\"cd-123 now\"}]",
+             "[{\"text\":\"is *****\"},{\"text\":\"****** now\"}]"},
+            {"[\"s\",\"k-\",\"abcd\",\"-123\"]", "[\"*\",\"**\",\"****\",\"****\"]"},
+            {"[\"sk-abcd-12\",\"other\",\"sk-abcd-12\",\"3\"]",
+             "[\"**********\",\"other\",\"**********\",\"*\"]"},
+            {"[\"sk-abcd-123\",\"sk-abcd-12\"]", "[\"***********\",\"sk-abcd-12\"]"},
+            {"[\"cd-123\",\"sk-ab\"]", "[\"cd-123\",\"sk-ab\"]"},
+            {"[\"sk-ab\",\"d-123\"]", "[\"sk-ab\",\"d-123\"]"},
+            {"[\"sk-ab cd-123\",\"s\"]", "[\"sk-ab cd-123\",\"s\"]"},
+            {"{\"sk-ab\":\"cd-123\"}", "{\"*****\":\"******\"}"},
+            {"[\"a\\\\\",\"\\\"sk-ab\",\"cd-123\\\"\"]",
+             "[\"a\\\\\",\"\\\"*****\",\"******\\\"\"]"},
+            /* Arguments are JSON in a string, which may have JSON in a string again. */
+            {"{\"arguments\":\"{\\\"a\\\":\\\"sk-ab\\\",\\\"b\\\":\\\"cd-123\\\"}\"}",
+             "{\"arguments\":\"{\\\"a\\\":\\\"*****\\\",\\\"b\\\":\\\"******\\\"}\"}"},
+            {"{\"a\":\"[\\\"{\\\\\\\"b\\\\\\\":\\\\\\\"sk-ab\\\\\\\"}\\\",\\\"cd-123\\\"]\"}",
+             "{\"a\":\"[\\\"{\\\\\\\"b\\\\\\\":\\\\\\\"*****\\\\\\\"}\\\",\\\"******\\\"]\"}"},
+            {"[\"sk-ab\",\"cd-123", "[\"sk-ab\",\"cd-123"},
+            {"\"", "\""},
+            {"", ""},
+    };
+    struct key key;
+    (void)setenv("OPENAI_API_KEY", "sk-abcd-123", 1);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI, NULL, &key, NULL), 0);
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        char text[128];
+        (void)snprintf(text, sizeof text, "%s", cases[i].json);
+        assert_int_equal(key_redact_json(&key, text, strlen(text), NULL), 0);
+        assert_string_equal(text, cases[i].expected);
+    }
+    key_finish(&key);
+    const struct key none = {0};
+    char text[] = "[\"sk-ab\",\"cd-123\"]";
+    assert_int_equal(key_redact_json(&none, text, strlen(text), NULL), 0);
+    assert_string_equal(text, "[\"sk-ab\",\"cd-123\"]");
 }
 
 /* ------------------------------------------------------------- conversations */
@@ -963,6 +1008,7 @@ int main(void) {
             cmocka_unit_test(keys_are_blotted_out),
             cmocka_unit_test(a_key_has_several_forms),
             cmocka_unit_test(a_key_in_pieces_is_blotted_out),
+            cmocka_unit_test(a_key_in_several_strings_is_blotted_out),
             cmocka_unit_test(bodies_are_as_their_providers_want_them),
             cmocka_unit_test(arguments_are_sent_back_as_objects),
             cmocka_unit_test(extras_are_behind_the_messages),

@@ -1,0 +1,181 @@
+/* key-pieces.c - of all strings those are kept that may have a part of a secret, with a number from
+ * 1. A part [from, to) of a secret is overwritten if those before it are in earlier strings, and
+ * those behind it in later ones. */
+#include "provider/key-pieces.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+/* Levels of strings that are JSON and stand in strings: as many as a key has forms for. */
+#define LEVELS_MAX (KEY_FORMS_MAX / 2)
+
+struct string {
+    char *text;
+    size_t length;
+};
+
+struct search {
+    const struct key *key;
+    const struct key_secret *secret;
+    struct string *strings; /* in their order */
+    size_t count;
+    size_t room;
+    bool failed;
+    bool is_part;     /* of the string that is looked at */
+    size_t *earliest; /* the first string behind which so many bytes of the secret have come */
+    size_t *latest;   /* the last string from which on all behind so many bytes comes */
+};
+
+/* The string with the number `at` has the bytes [from, to) of the secret, at `text`. */
+typedef void take_part(struct search *search, size_t at, size_t from, size_t to, char *text);
+
+/* All parts of the secret, but for the whole, with which a string ends or begins, or which it is.
+ */
+static void find_parts(struct search *search, const struct string *string, size_t at,
+                       take_part *take) {
+    const char *secret = search->secret->text;
+    const size_t whole = search->secret->length;
+    const size_t length = string->length;
+    for (size_t n = 1; n < whole && n <= length; n++) {
+        if (memcmp(string->text + length - n, secret, n) == 0) {
+            take(search, at, 0, n, string->text + length - n);
+        }
+        if (memcmp(string->text, secret + whole - n, n) == 0) {
+            take(search, at, whole - n, whole, string->text);
+        }
+    }
+    for (size_t from = 1; length > 0 && from + length < whole; from++) {
+        if (memcmp(secret + from, string->text, length) == 0) {
+            take(search, at, from, from + length, string->text);
+        }
+    }
+}
+
+/* ----------------------------------------------------------------- strings */
+
+static void mark_part(struct search *search, size_t at, size_t from, size_t to, char *text) {
+    (void)at;
+    (void)from;
+    (void)to;
+    (void)text;
+    search->is_part = true;
+}
+
+static void keep_string(struct search *search, const struct string *string) {
+    search->is_part = false;
+    for (size_t i = 0; i < search->key->secret_count && !search->is_part; i++) {
+        search->secret = &search->key->secrets[i];
+        find_parts(search, string, 0, mark_part);
+    }
+    if (!search->is_part || search->failed) {
+        return;
+    }
+    if (search->count == search->room) {
+        size_t room = search->room > 0 ? 2 * search->room : 16;
+        struct string *grown = reallocarray(search->strings, room, sizeof *grown);
+        if (grown == NULL) {
+            search->failed = true;
+            return;
+        }
+        search->strings = grown;
+        search->room = room;
+    }
+    search->strings[search->count++] = *string;
+}
+
+/* Find the strings of a JSON text that stands in `level` strings: there a quote of its own has
+ * 2^level - 1 backslashes before it, and a backslash at the end of a string 2^(level + 1) more. */
+static void find_strings(struct search *search, char *text, size_t length, unsigned level) {
+    const size_t escapes = ((size_t)1 << level) - 1;
+    char *begin = NULL; /* of the string that is open */
+    char *quote = text;
+    while ((quote = memchr(quote, '"', (size_t)(text + length - quote))) != NULL) {
+        size_t backslashes = 0;
+        while (quote - backslashes > text && quote[-1 - (ptrdiff_t)backslashes] == '\\') {
+            backslashes++;
+        }
+        quote++;
+        if (backslashes % (2 * (escapes + 1)) != escapes) {
+            continue;
+        }
+        if (begin == NULL) {
+            begin = quote;
+            continue;
+        }
+        const struct string string = {begin, (size_t)(quote - 1 - escapes - begin)};
+        keep_string(search, &string);
+        if (level + 1 < LEVELS_MAX && string.length > 0 && strchr("{[", begin[0]) != NULL) {
+            find_strings(search, begin, string.length, level + 1);
+        }
+        begin = NULL;
+    }
+}
+
+/* ------------------------------------------------------------------- parts */
+
+static void come(struct search *search, size_t at, size_t from, size_t to, char *text) {
+    (void)text;
+    if (search->earliest[from] < at && search->earliest[to] > at) {
+        search->earliest[to] = at;
+    }
+}
+
+static void go_on(struct search *search, size_t at, size_t from, size_t to, char *text) {
+    (void)text;
+    if (search->latest[to] > at && search->latest[from] < at) {
+        search->latest[from] = at;
+    }
+}
+
+static void overwrite(struct search *search, size_t at, size_t from, size_t to, char *text) {
+    if (search->earliest[from] < at && search->latest[to] > at) {
+        memset(text, '*', to - from);
+    }
+}
+
+/* Overwrite the parts of one secret. */
+static void redact(struct search *search) {
+    const size_t whole = search->secret->length;
+    for (size_t n = 0; n <= whole; n++) {
+        search->earliest[n] = n == 0 ? 0 : SIZE_MAX;
+        search->latest[n] = n == whole ? SIZE_MAX : 0;
+    }
+    for (size_t i = 0; i < search->count; i++) {
+        find_parts(search, &search->strings[i], i + 1, come);
+    }
+    if (search->earliest[whole] == SIZE_MAX) {
+        return;
+    }
+    for (size_t i = search->count; i > 0; i--) {
+        find_parts(search, &search->strings[i - 1], i, go_on);
+    }
+    for (size_t i = 0; i < search->count; i++) {
+        find_parts(search, &search->strings[i], i + 1, overwrite);
+    }
+}
+
+int key_redact_json(const struct key *key, char *json, size_t length, struct toolrack_error *err) {
+    struct search search = {.key = key};
+    key_redact(key, json, length);
+    if (key->secret_count == 0 || json == NULL) {
+        return 0;
+    }
+    find_strings(&search, json, length, 0);
+    if (search.count > 1 && !search.failed) {
+        const size_t longest = key->secrets[0].length;
+        CLEANUP(freep) size_t *earliest = calloc(longest + 1, sizeof *earliest);
+        CLEANUP(freep) size_t *latest = calloc(longest + 1, sizeof *latest);
+        search.failed = earliest == NULL || latest == NULL;
+        search.earliest = earliest;
+        search.latest = latest;
+        for (size_t i = 0; i < key->secret_count && !search.failed; i++) {
+            search.secret = &key->secrets[i];
+            redact(&search);
+        }
+    }
+    free(search.strings);
+    return search.failed ? error_oom(err) : 0;
+}
