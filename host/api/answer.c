@@ -8,6 +8,7 @@
  * Somebody may watch the calls. What they report on their threads is kept in their struct, and the
  * thread that waits for them tells it: of progress only the last. */
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +17,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/json-pointer.h"
 #include "base/json.h"
 #include "base/name.h"
 #include "format/definitions.h"
+#include "format/limits.h"
 #include "format/turn.h"
 #include "registry/text.h"
 
@@ -214,13 +217,19 @@ static bool lacks_property(const struct toolrack_tool *tool, const char *word) {
     return yyjson_obj_size(properties) > 0 && yyjson_obj_get(properties, word) == NULL;
 }
 
-/* Call the properties of arguments by their own names. @return whether one was called otherwise. */
-static bool rename_properties(struct turn *turn, const struct answer *answer, yyjson_mut_doc *doc) {
+/* What the definition calls the tool's properties, each with its own name; NULL: they have theirs.
+ */
+static yyjson_val *renamed_keys(struct turn *turn, const struct answer *answer) {
     yyjson_val *names = find_names(turn, turn_names(turn, NULL), answer->call->name);
     if (names == NULL) {
         names = find_names(turn, turn_names(turn, NULL), answer->name);
     }
-    yyjson_val *keys = yyjson_obj_get(names, "keys");
+    return yyjson_obj_get(names, "keys");
+}
+
+/* Call the properties of arguments by their own names. @return whether one was called otherwise. */
+static bool rename_properties(struct turn *turn, const struct answer *answer, yyjson_mut_doc *doc) {
+    yyjson_val *keys = renamed_keys(turn, answer);
     bool renamed = false;
     size_t at;
     size_t count;
@@ -325,6 +334,54 @@ static void prepare(struct turn *turn, struct answer *answer) {
         answer->begun = true;
         (void)error_oom(&answer->err);
     }
+}
+
+/* ------------------------------------------------------------------- mistakes */
+
+/* What the definition calls a property. */
+static const char *known_as(void *keys, const char *name, size_t length) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *own;
+    json_obj_foreach ((yyjson_val *)keys, at, count, key, own) {
+        if (yyjson_equals_strn(own, name, length)) {
+            return yyjson_get_str(key);
+        }
+    }
+    return NULL;
+}
+
+/* The same in the field of an error, a JSON Pointer. */
+static void rename_in_field(yyjson_val *keys, struct toolrack_error *err) {
+    char name[ERROR_FIELD_MAX];
+    char field[ERROR_FIELD_MAX];
+    size_t step = err->field[0] == '/' ? strcspn(err->field + 1, "/") : 0;
+    size_t length = step > 0 ? json_pointer_unescape(err->field + 1, step, name) : 0;
+    const char *known = known_as(keys, name, length);
+    if (step > 0 && known != NULL) {
+        (void)snprintf(field, sizeof field, "/%s%s", known, err->field + 1 + step);
+        (void)memcpy(err->field, field, sizeof field);
+    }
+}
+
+/* A model knows properties only by the names that its definitions have. */
+static void tell_by_names_given(struct turn *turn, struct answer *answer) {
+    enum provider_keys accepted = provider_limits[turn->message.format].keys;
+    if (answer->result != NULL || answer->own.length > 0 || answer->call->problem != NULL ||
+        answer->err.code != TOOLRACK_E_INVALID_ARGUMENTS || accepted == KEYS_ANY) {
+        return;
+    }
+    yyjson_val *keys = renamed_keys(turn, answer);
+    const struct schema_naming naming = {.known_as = known_as, .user = keys};
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *tool =
+            keys != NULL ? registry_get(turn->host->registry, answer->name) : NULL;
+    if (tool != NULL && !answer->err.from_tool) {
+        call_explain_arguments(&turn->host->calls, tool, turn->options, &naming, answer->arguments,
+                               strlen(answer->arguments), &answer->err);
+    }
+    rename_in_field(keys, &answer->err);
 }
 
 /* ------------------------------------------------------------------- calls */
@@ -637,6 +694,9 @@ int answer_message(struct toolrack *host, enum toolrack_format format, const cha
         begin_slow(&turn);
         run_quick(&turn);
         wait_for_all(&turn);
+        for (size_t i = 0; i < turn.message.count; i++) {
+            tell_by_names_given(&turn, &turn.answers[i]);
+        }
         code = write_all(&turn, ret, err);
         if (code < 0) {
             error_set_begun(err, true); /* the calls were made */

@@ -254,9 +254,10 @@ static const struct run_host run_host = {
  * takes some KiB. */
 __attribute__((noinline, cold)) static int refuse_arguments(const struct schema *schema,
                                                             yyjson_val *arguments,
+                                                            const struct schema_naming *naming,
                                                             struct toolrack_error *err) {
     struct schema_mistakes mistakes;
-    schema_explain(schema, arguments, &mistakes);
+    schema_explain(schema, arguments, naming, &mistakes);
     uint32_t told = 1;
     int code = error_set_field(err, mistakes.code, mistakes.list[0].field, "%s",
                                mistakes.list[0].reason);
@@ -283,7 +284,7 @@ int call_check_arguments(const struct toolrack_tool *tool, const char *arguments
     run_init(&run, &run_host, memory, sizeof memory);
     code = code == 0 ? run_parse(&run, arguments, length, err) : code;
     if (code == 0 && !schema_validate(schema, run.arguments, NULL)) {
-        code = refuse_arguments(schema, run.arguments, err);
+        code = refuse_arguments(schema, run.arguments, NULL, err);
     }
     run_finish(&run);
     schema_destroy(compiled);
@@ -319,31 +320,53 @@ struct checking {
     struct buf changed;  /* what was changed in them, as JSON; empty: nothing */
 };
 
+/* A refusal tells the caller which of his values it is about; the record masks what the schema
+ * marks (mask.h). What else is secret may not be of this caller. */
+static void hide_in_refusal(const struct call *call, struct toolrack_error *err) {
+    const struct buf given = {.data = (char *)(uintptr_t)call->options.secrets,
+                              .length = call->options.secrets_length};
+    if (given.length > 0) {
+        secrets_mask_error(&given, err);
+    }
+}
+
+/* Change arguments that do not fit, as far as the tolerance for this call allows.
+ * @param changes  receives what was changed, to be freed; NULL: nothing may be
+ * @return 0; TOOLRACK_E_NO_MEMORY */
+static int tolerate(const struct call *call, const struct schema *schema, const yyjson_alc *alc,
+                    yyjson_val **arguments, struct schema_changes **changes, bool *fits,
+                    struct toolrack_error *err) {
+    enum toolrack_tolerance tolerance =
+            call->host->tolerance != NULL
+                    ? call->host->tolerance(call->host->user, call->tool, &call->options)
+                    : TOOLRACK_TOLERANCE_EXACT;
+    *fits = false;
+    if (tolerance <= TOOLRACK_TOLERANCE_EXACT) {
+        return 0;
+    }
+    *changes = malloc(sizeof **changes);
+    if (*changes == NULL) {
+        return error_oom(err);
+    }
+    *fits = schema_tolerate(schema, *arguments,
+                            tolerance == TOOLRACK_TOLERANCE_LAX ? SCHEMA_LAX : SCHEMA_JSON_TEXT,
+                            alc, arguments, *changes);
+    return 0;
+}
+
 /* Arguments that do not fit: change them as far as the tolerance for this call allows, or tell what
  * is wrong with them. Not in the frames of its callers, as refuse_arguments(). */
 __attribute__((noinline, cold)) static int take_tolerantly(struct call *call,
                                                            struct checking *checking,
                                                            struct toolrack_error *err) {
     const struct schema *schema = checking->prepared->schema;
-    enum toolrack_tolerance tolerance =
-            call->host->tolerance != NULL
-                    ? call->host->tolerance(call->host->user, call->tool, &call->options)
-                    : TOOLRACK_TOLERANCE_EXACT;
     yyjson_alc alc = arena_alc(&call->run.arena);
     yyjson_val *taken = call->run.arguments;
     CLEANUP(freep) struct schema_changes *changes = NULL;
-    bool fits = false;
-    if (tolerance > TOOLRACK_TOLERANCE_EXACT) {
-        changes = malloc(sizeof *changes);
-        if (changes == NULL) {
-            return error_oom(err);
-        }
-        fits = schema_tolerate(schema, taken,
-                               tolerance == TOOLRACK_TOLERANCE_LAX ? SCHEMA_LAX : SCHEMA_JSON_TEXT,
-                               &alc, &taken, changes);
-    }
-    if (!fits) {
-        return refuse_arguments(schema, taken, err);
+    bool fits;
+    int code = tolerate(call, schema, &alc, &taken, &changes, &fits, err);
+    if (code < 0 || !fits) {
+        return code < 0 ? code : refuse_arguments(schema, taken, NULL, err);
     }
     call->run.arguments = taken;
     call->run.arguments_filled = true;
@@ -356,6 +379,33 @@ __attribute__((noinline, cold)) static int take_tolerantly(struct call *call,
                                checking->secrets);
     }
     return 0;
+}
+
+void call_explain_arguments(const struct call_host *host, struct toolrack_tool *tool,
+                            const struct toolrack_call_options *options,
+                            const struct schema_naming *naming, const char *arguments,
+                            size_t length, struct toolrack_error *err) {
+    _Alignas(16) char memory[RUN_FIRST_MEMORY];
+    const struct prepared *prepared = registration_prepared(tool->reg);
+    CLEANUP(freep) struct schema_changes *changes = NULL;
+    struct toolrack_error explained;
+    struct call call;
+    bool fits = false;
+    call_init(&call, host, tool, options, memory, sizeof memory);
+    int code = prepared != NULL ? run_parse(&call.run, arguments, length, &explained)
+                                : TOOLRACK_E_INVALID;
+    if (code == 0 && !schema_validate(prepared->schema, call.run.arguments, NULL)) {
+        yyjson_alc alc = arena_alc(&call.run.arena);
+        yyjson_val *taken = call.run.arguments;
+        code = tolerate(&call, prepared->schema, &alc, &taken, &changes, &fits, &explained);
+        if (code == 0 && !fits) {
+            (void)refuse_arguments(prepared->schema, taken, naming, &explained);
+            hide_in_refusal(&call, &explained);
+            error_set_tool(&explained, toolrack_tool_name(tool));
+            *err = explained;
+        }
+    }
+    call_finish(&call);
 }
 
 static int fill_defaults(struct call *call, const struct prepared *prepared,
@@ -765,19 +815,15 @@ static int load(struct call *call, const struct prepared **ret, struct toolrack_
     return code < 0 || may_take(call, CALL_PREPARES) ? code : given_up(err);
 }
 
-/* A refusal tells the caller which of his values it is about; the record masks what the schema
- * marks (mask.h). What else is secret may not be of this caller. */
 static void hide_in_failure(const struct call *call, const struct buf *secrets,
                             struct toolrack_error *err) {
-    const struct buf given = {.data = (char *)(uintptr_t)call->options.secrets,
-                              .length = call->options.secrets_length};
     if (secrets->length == 0 && !secrets->failed) {
         return;
     }
     if (err->code != TOOLRACK_E_INVALID_ARGUMENTS || err->from_tool) {
         secrets_mask_error(secrets, err);
-    } else if (given.length > 0) {
-        secrets_mask_error(&given, err);
+    } else {
+        hide_in_refusal(call, err);
     }
 }
 

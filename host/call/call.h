@@ -16,6 +16,7 @@
 #include "base/lock.h"
 #include "registry/tool.h"
 #include "run/run.h"
+#include "schema/schema.h"
 #include "worker/crew.h"
 
 /* The resources that a call used; CALL_UNMEASURED where they were not measured. */
@@ -192,6 +193,16 @@ const char *call_copy_words(const struct plugin *plugin, char ret[CALL_COPY_WORD
  *         [any-thread] */
 int call_check_arguments(const struct toolrack_tool *tool, const char *arguments, size_t length,
                          struct toolrack_error *err);
+
+/** Tell again what is wrong with the arguments of a call that was refused, to somebody who knows
+ * the tool's properties by other names. Where nothing is wrong with them, or memory runs out, `err`
+ * stays as it is.
+ * @param options  as the caller gave them
+ * @param err      that of the call; changed in place. [any-thread] */
+void call_explain_arguments(const struct call_host *host, struct toolrack_tool *tool,
+                            const struct toolrack_call_options *options,
+                            const struct schema_naming *naming, const char *arguments,
+                            size_t length, struct toolrack_error *err);
 
 /** Run a call on this thread. The caller has checked that it may run, and call_stage() was called.
  * @param arguments  borrowed until call_finish()

@@ -1,5 +1,5 @@
 /* Anthropic: the schema must be valid 2020-12, its root an object without alternatives; the names
- * of properties are restricted at any depth. Names of tools may have 128 characters today, in older
+ * of the root's properties are restricted. Names of tools may have 128 characters today, in older
  * clients 64. */
 #include <string.h>
 

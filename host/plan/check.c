@@ -676,7 +676,7 @@ static void check_fit(struct checking *checking, yyjson_val *described, yyjson_v
     }
     struct schema_mistakes mistakes;
     CLEANUP(buf_finish) struct buf fix = BUF_INIT;
-    schema_explain(schema, yyjson_doc_get_root(filled), &mistakes);
+    schema_explain(schema, yyjson_doc_get_root(filled), NULL, &mistakes);
     add_parameters(&fix, tool, described);
     if (mistakes.code == TOOLRACK_E_NO_MEMORY || fix.failed) {
         checking->failed = true;

@@ -56,6 +56,7 @@ struct merging {
     const char *keyword;
     /* Of the first that was gathered. */
     char field[SCHEMA_FIELD_MAX];
+    const struct step *step; /* to the value; NULL: it is the root */
     size_t depth;
     yyjson_val *value; /* which is none of the choices; NULL: nothing was gathered yet */
     bool is_optional;
@@ -70,6 +71,7 @@ void explain_init(struct explain *explain, struct schema_mistakes *ret) {
     explain->mistakes = ret;
     explain->path_length = 0;
     explain->meant = 0;
+    explain->naming = NULL;
     explain->tolerating = NULL;
     explain->weighing = NULL;
     explain->merging = NULL;
@@ -135,13 +137,46 @@ static bool is_better(const struct weighing *a, const struct weighing *b) {
                                       : a->count < b->count;
 }
 
+/* ---------------------------------------------------------------------------------------- names */
+
+/* What a property is called, for who is told: `*name` is its own name, and `level` how many steps
+ * lead to the object that has it. */
+static void take_known_name(const struct explain *explain, size_t level, const char **name,
+                            size_t *length) {
+    const struct schema_naming *naming = level == 0 ? explain->naming : NULL;
+    const char *known = naming != NULL ? naming->known_as(naming->user, *name, *length) : NULL;
+    if (known != NULL) {
+        *name = known;
+        *length = strlen(known);
+    }
+}
+
+static void add_name(struct text *text, const struct explain *explain, size_t level,
+                     const char *name, size_t length) {
+    take_known_name(explain, level, &name, &length);
+    text_add_quoted(text, name, length);
+}
+
+/* The same of the object that is being checked. */
+static void add_name_here(struct text *text, const struct explain *explain, yyjson_val *name) {
+    add_name(text, explain, explain->path_length, unsafe_yyjson_get_str(name),
+             unsafe_yyjson_get_len(name));
+}
+
+/* A step of a JSON Pointer. */
+static void add_key(struct text *text, const struct explain *explain, size_t level,
+                    const char *name, size_t length) {
+    take_known_name(explain, level, &name, &length);
+    text_add_key(text, name, length);
+}
+
 /* -------------------------------------------------------------------------------------- telling */
 
 static void add_path(struct text *field, const struct explain *explain, size_t length) {
     for (size_t i = 0; i < length; i++) {
         const struct step *step = &explain->path[i];
         if (step->name != NULL) {
-            text_add_key(field, step->name, step->length);
+            add_key(field, explain, i, step->name, step->length);
         } else {
             text_add_index(field, step->index);
         }
@@ -170,7 +205,7 @@ static bool begin(struct run *run, const char *keyword, enum telling telling) {
 
 /* The mistake is about a member of the value. */
 static void add_member(struct explain *explain, const char *name, size_t length) {
-    text_add_key(&explain->field, name, length);
+    add_key(&explain->field, explain, explain->path_length, name, length);
     explain->depth++;
 }
 
@@ -520,6 +555,7 @@ static void begin_merging(struct merging *merging, const struct explain *explain
     struct text field = text_in(merging->field, sizeof merging->field);
     add_path(&field, explain, explain->path_length);
     merging->keyword = keyword;
+    merging->step = explain->path_length > 0 ? &explain->path[explain->path_length - 1] : NULL;
     merging->depth = explain->path_length;
     merging->value = value;
     merging->is_optional = is_optional(explain);
@@ -661,14 +697,14 @@ static void tell_inside(struct run *run, const struct object_rules *rules, yyjso
     text_printf(reason, "; put ");
     for (unsigned i = 0; i < count; i++) {
         text_printf(reason, "%s", i == 0 ? "" : i + 1 == count && more == 0 ? " and " : ", ");
-        text_add_value(reason, moved[i]);
+        add_name_here(reason, explain, moved[i]);
     }
     if (more > 0) {
         text_printf(reason, " and %u more", more);
     }
     text_printf(reason, is_named ? " inside it" : " inside ");
     if (!is_named) {
-        text_add_quoted(reason, property->name, property->length);
+        add_name(reason, explain, explain->path_length, property->name, property->length);
     }
     end(run);
     bool is_there = yyjson_obj_getn(object, property->name, property->length) != NULL;
@@ -708,7 +744,8 @@ static void check_members_of(struct run *run, const struct object_rules *rules,
     }
 }
 
-static void tell_known(struct text *reason, const struct object_rules *rules) {
+static void tell_known(const struct explain *explain, struct text *reason,
+                       const struct object_rules *rules) {
     if (rules->pattern_count > 0) {
         return;
     }
@@ -717,7 +754,8 @@ static void tell_known(struct text *reason, const struct object_rules *rules) {
                                              : "; the known properties are ");
     for (uint32_t i = 0; i < rules->listed && i < KNOWN_SHOWN_MAX; i++) {
         text_printf(reason, "%s", i > 0 ? ", " : "");
-        text_add_quoted(reason, rules->properties[i].name, rules->properties[i].length);
+        add_name(reason, explain, explain->path_length, rules->properties[i].name,
+                 rules->properties[i].length);
     }
     if (rules->listed > KNOWN_SHOWN_MAX) {
         text_printf(reason, " and %u more", rules->listed - KNOWN_SHOWN_MAX);
@@ -742,7 +780,7 @@ static bool tell_path(const struct explain *explain, struct text *reason,
     }
     text_printf(reason, "; put it at ");
     add_path(reason, explain, explain->path_length);
-    text_add_key(reason, name, outer);
+    add_key(reason, explain, explain->path_length, name, outer);
     text_add_key(reason, inside, left);
     return true;
 }
@@ -773,7 +811,7 @@ bool explain_unknown(struct run *run, const struct object_rules *rules, yyjson_v
     size_t length = unsafe_yyjson_get_len(key);
     add_member(explain, name, length);
     text_printf(reason, "unknown property ");
-    text_add_value(reason, key);
+    add_name_here(reason, explain, key);
     if ((misplaced.kind == MISPLACED_NOT || misplaced.kind == MISPLACED_NAME) &&
         tell_path(explain, reason, rules, name, length)) {
         end(run);
@@ -782,7 +820,8 @@ bool explain_unknown(struct run *run, const struct object_rules *rules, yyjson_v
     switch (misplaced.kind) {
     case MISPLACED_NAME:
         text_printf(reason, "; did you mean ");
-        text_add_quoted(reason, misplaced.property->name, misplaced.property->length);
+        add_name(reason, explain, explain->path_length, misplaced.property->name,
+                 misplaced.property->length);
         text_printf(reason, "?");
         end(run);
         if (yyjson_obj_getn(object, misplaced.property->name, misplaced.property->length) == NULL) {
@@ -798,11 +837,23 @@ bool explain_unknown(struct run *run, const struct object_rules *rules, yyjson_v
     case MISPLACED_ABOVE:
         text_printf(reason, "; put it at ");
         add_path(reason, explain, misplaced.level);
-        text_add_key(reason, name, length);
+        add_key(reason, explain, misplaced.level, name, length);
         break;
-    case MISPLACED_NOT: tell_known(reason, rules); break;
+    case MISPLACED_NOT: tell_known(explain, reason, rules); break;
     }
     end(run);
+    return false;
+}
+
+bool explain_unevaluated(struct run *run, yyjson_val *object, yyjson_val *key) {
+    explain_enter_member(run, NULL, object, key);
+    if (begin(run, "unevaluatedProperties", TELLING_OTHER)) {
+        text_printf(&run->explain->reason, "unknown property ");
+        add_name(&run->explain->reason, run->explain, run->explain->path_length - 1,
+                 unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key));
+        end(run);
+    }
+    explain_leave(run);
     return false;
 }
 
@@ -819,11 +870,11 @@ static void tell_source(struct run *run, const struct object_rules *rules, yyjso
     yyjson_val *value = key + 1;
     if (misplaced->kind == MISPLACED_NAME) {
         text_printf(reason, "; did you mean it by ");
-        text_add_value(reason, key);
+        add_name_here(reason, run->explain, key);
         text_printf(reason, "?");
     } else {
         text_printf(reason, "; put it here, not inside ");
-        text_add_value(reason, key);
+        add_name_here(reason, run->explain, key);
         value = yyjson_obj_getn(value, name, length);
     }
     end(run);
@@ -844,11 +895,11 @@ bool explain_missing(struct run *run, const struct object_rules *rules, yyjson_v
             if (merging->count == 0) {
                 struct text field = text_in(merging->field, sizeof merging->field);
                 add_path(&field, explain, explain->path_length);
-                text_add_key(&field, text, length);
+                add_key(&field, explain, explain->path_length, text, length);
                 merging->depth = explain->path_length + 1;
             }
             text_printf(&merging->list, merging->count > 0 ? " or " : "");
-            text_add_value(&merging->list, name);
+            add_name_here(&merging->list, explain, name);
             merging->count++;
         }
         return false;
@@ -866,11 +917,11 @@ bool explain_missing(struct run *run, const struct object_rules *rules, yyjson_v
     }
     add_member(explain, text, length);
     text_printf(&explain->reason, "required property ");
-    text_add_value(&explain->reason, name);
+    add_name_here(&explain->reason, explain, name);
     text_printf(&explain->reason, " is missing");
     if (trigger_key != NULL) {
         text_printf(&explain->reason, "; ");
-        text_add_value(&explain->reason, trigger_key);
+        add_name_here(&explain->reason, explain, trigger_key);
         text_printf(&explain->reason, " requires it");
     } else if (source != NULL) {
         tell_source(run, rules, object, &misplaced, source, text, length);
@@ -894,13 +945,13 @@ static struct weighing weigh_branch(struct run *run, const struct node *node, yy
 
 /* The property by which branches are told apart: what each needs beside it, since all of that is
  * missing too. */
-static void tell_needs(struct text *reason, const struct node_list *branches, const char *field) {
-    const char *name = strrchr(field, '/') + 1; /* without escapes it is the name */
+static void tell_needs(const struct explain *explain, struct text *reason,
+                       const struct node_list *branches, const struct step *by) {
     bool any = false;
     for (uint32_t i = 0; i < branches->count && i < NAMES_SHOWN_MAX; i++) {
         const struct object_rules *rules = misplaced_rules(branches->nodes[i]);
         const struct property *property =
-                rules != NULL ? misplaced_property(rules, name, strlen(name)) : NULL;
+                rules != NULL ? misplaced_property(rules, by->name, by->length) : NULL;
         const struct choices *choices = property == NULL ? NULL
                                         : property->node->constant != NULL
                                                 ? property->node->constant
@@ -908,13 +959,13 @@ static void tell_needs(struct text *reason, const struct node_list *branches, co
         unsigned needed = 0;
         for (uint32_t k = 0; choices != NULL && k < rules->required_count; k++) {
             yyjson_val *required = rules->required_names[k];
-            if (needed < NAMES_SHOWN_MAX && !yyjson_equals_str(required, name)) {
+            if (needed < NAMES_SHOWN_MAX && !yyjson_equals_strn(required, by->name, by->length)) {
                 text_printf(reason, needed > 0 ? ", " : any ? ", and " : "; ");
                 if (needed++ == 0) {
                     text_add_value(reason, choices->values[0]);
                     text_printf(reason, " needs ");
                 }
-                text_add_value(reason, required);
+                add_name_here(reason, explain, required);
                 any = true;
             }
         }
@@ -943,7 +994,7 @@ static void explain_merged(struct run *run, const struct node_list *branches, en
     if (what == TELLING_CHOICE) {
         add_choices(&explain->reason, &merging);
         if (merging.depth > explain->path_length) {
-            tell_needs(&explain->reason, branches, merging.field);
+            tell_needs(explain, &explain->reason, branches, merging.step);
         }
     } else {
         text_printf(&explain->reason, "required property ");
@@ -1028,9 +1079,9 @@ bool explain_both(struct run *run, const struct node_list *branches, uint32_t on
                 branches->count, one + 1, other + 1);
     if (first != NULL && second != NULL) {
         text_printf(reason, "; leave out ");
-        text_add_value(reason, first);
+        add_name_here(reason, run->explain, first);
         text_printf(reason, " or ");
-        text_add_value(reason, second);
+        add_name_here(reason, run->explain, second);
     }
     end(run);
     return false;

@@ -22,10 +22,11 @@ struct explain {
     size_t path_length;
     struct text field, reason; /**< of the mistake that is being written */
     size_t depth;
-    unsigned meant;                /**< values entered that stand for what was sent */
-    struct tolerating *tolerating; /**< not NULL: it may put mistakes right */
-    struct weighing *weighing;     /**< not NULL: mistakes are weighed, not told */
-    struct merging *merging;       /**< not NULL: what is allowed is gathered, not told */
+    unsigned meant;                     /**< values entered that stand for what was sent */
+    const struct schema_naming *naming; /**< NULL: properties have their own names */
+    struct tolerating *tolerating;      /**< not NULL: it may put mistakes right */
+    struct weighing *weighing;          /**< not NULL: mistakes are weighed, not told */
+    struct merging *merging;            /**< not NULL: what is allowed is gathered, not told */
 };
 
 void explain_init(struct explain *explain, struct schema_mistakes *ret);
@@ -59,6 +60,8 @@ bool explain_missing(struct run *run, const struct object_rules *rules, yyjson_v
                      yyjson_val *name, yyjson_val *trigger_key);
 bool explain_unknown(struct run *run, const struct object_rules *rules, yyjson_val *object,
                      yyjson_val *key);
+/** A member that no schema has evaluated and none may have. */
+bool explain_unevaluated(struct run *run, yyjson_val *object, yyjson_val *key);
 /** A string that is not as it must be. */
 bool explain_text(struct run *run, const char *keyword, yyjson_val *value, const char *format, ...)
         TOOLRACK_PRINTF(4, 5);

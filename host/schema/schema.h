@@ -71,10 +71,10 @@ struct schema_options {
 
 /** The options for a tool's parameters. A wrong date is as wrong as a number in its place; a tool
  * that takes other forms too does not state the format. */
-#define SCHEMA_OPTIONS_TOOL                                          \
-    ((struct schema_options){.assert_format = true,                  \
-                             .root_object = true,                    \
-                             .check_defaults = true,                 \
+#define SCHEMA_OPTIONS_TOOL                          \
+    ((struct schema_options){.assert_format = true,  \
+                             .root_object = true,    \
+                             .check_defaults = true, \
                              .ignore_defaults = true})
 /** For its results, in which a format is an annotation: what has been done cannot be corrected. */
 #define SCHEMA_OPTIONS_RESULT \
@@ -104,6 +104,13 @@ struct schema_mistakes {
     struct schema_mistake list[SCHEMA_MISTAKES_MAX + 1]; /**< the last one is room for sorting */
 };
 
+/** What the properties of the root are called by somebody who does not know their own names. */
+struct schema_naming {
+    /** The other name of one; NULL: it has none. Borrowed until the mistakes are told. */
+    const char *(*known_as)(void *user, const char *name, size_t length);
+    void *user;
+};
+
 /** Compile a schema.
  *
  * @param root     the document's root, of an immutable yyjson document; borrowed during the call
@@ -125,8 +132,10 @@ bool schema_validate(const struct schema *schema, yyjson_val *instance,
                      struct schema_failure *failure);
 
 /** What is wrong with an instance that is not valid: at least one mistake, also of a limit. Takes
- * some times as long as schema_validate(). [any-thread] */
-void schema_explain(const struct schema *schema, yyjson_val *instance, struct schema_mistakes *ret);
+ * some times as long as schema_validate().
+ * @param naming  for who reads it; NULL: properties have their own names. [any-thread] */
+void schema_explain(const struct schema *schema, yyjson_val *instance,
+                    const struct schema_naming *naming, struct schema_mistakes *ret);
 
 /** The same as schema_validate() with at most `*steps` steps, from which is taken off what it
  * takes. */

@@ -153,11 +153,12 @@ static void mark(struct run *run, const struct node *node, yyjson_val *value, st
 static bool explain_rest(struct run *run, const struct node *rest, yyjson_val *value,
                          yyjson_val *key, size_t index, yyjson_val *child) {
     bool valid = false;
+    if (unsafe_yyjson_is_obj(value) && rest->never) {
+        return explain_unevaluated(run, value, key);
+    }
     if (unsafe_yyjson_is_obj(value)) {
         explain_enter_member(run, NULL, value, key);
-        valid = rest->never ? explain(run, "unevaluatedProperties", "unknown property \"%s\"",
-                                      unsafe_yyjson_get_str(key))
-                            : run_check(run, rest, child);
+        valid = run_check(run, rest, child);
     } else {
         explain_enter_index(run, index);
         valid = rest->never ? explain(run, "unevaluatedItems",

@@ -700,9 +700,11 @@ bool run_check(struct run *run, const struct node *node, yyjson_val *value) {
 /* ------------------------------------------------------------------------------------ calling */
 
 static void explain_value(const struct schema *schema, const struct node *node, yyjson_val *value,
-                          struct tolerating *tolerating, struct schema_mistakes *ret) {
+                          const struct schema_naming *naming, struct tolerating *tolerating,
+                          struct schema_mistakes *ret) {
     struct explain explain; /* large: only the required members are initialized */
     explain_init(&explain, ret);
+    explain.naming = naming;
     explain.tolerating = tolerating;
     struct scope scope = {.resource = node->resource};
     struct run run = {.budget.steps = schema->steps_max,
@@ -722,7 +724,7 @@ static void explain_failure(const struct run *ended, const struct node *node, yy
     if (ended->limit != LIMIT_NONE) {
         explain_limit(ended, &mistakes);
     } else {
-        explain_value(ended->schema, node, value, NULL, &mistakes);
+        explain_value(ended->schema, node, value, NULL, NULL, &mistakes);
     }
     const struct schema_mistake *first = &mistakes.list[0];
     failure->code = mistakes.code;
@@ -732,13 +734,13 @@ static void explain_failure(const struct run *ended, const struct node *node, yy
 }
 
 void schema_explain(const struct schema *schema, yyjson_val *instance,
-                    struct schema_mistakes *ret) {
-    explain_value(schema, schema->root, instance, NULL, ret);
+                    const struct schema_naming *naming, struct schema_mistakes *ret) {
+    explain_value(schema, schema->root, instance, naming, NULL, ret);
 }
 
 void schema_explain_to(const struct schema *schema, yyjson_val *instance,
                        struct tolerating *tolerating, struct schema_mistakes *ret) {
-    explain_value(schema, schema->root, instance, tolerating, ret);
+    explain_value(schema, schema->root, instance, NULL, tolerating, ret);
 }
 
 bool schema_check_node(const struct schema *schema, const struct node *node, yyjson_val *value,

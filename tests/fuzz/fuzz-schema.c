@@ -41,7 +41,7 @@ static void check_slots(const struct schema *schema, yyjson_val *instance, yyjso
 
 static void check_mistakes(const struct schema *schema, yyjson_val *instance) {
     struct schema_mistakes mistakes;
-    schema_explain(schema, instance, &mistakes);
+    schema_explain(schema, instance, NULL, &mistakes);
     must(mistakes.code < 0);
     must(mistakes.told >= 1 && mistakes.told <= SCHEMA_MISTAKES_MAX);
     must(mistakes.count >= mistakes.told);

@@ -68,6 +68,45 @@ TR_JSON_TOOL(keys, "Has odd names of properties", TR_SCHEMA({
                  "additionalProperties" : false
              }))
 
+static tr_status query(struct tr_call *call) {
+    return tr_fail(call, TR_INVALID_ARGUMENTS, "/$filter/0", "there is no such field");
+}
+TR_JSON_TOOL(query, "Has names of OData", TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {
+                     "$filter" : {"type" : "array", "items" : {"type" : "string"}},
+                     "$top" : {"type" : "integer"},
+                     "$skip" : {"type" : "integer"},
+                     "opts" : {
+                         "type" : "object",
+                         "properties" : {"$deep" : {"type" : "integer"}},
+                         "additionalProperties" : false
+                     }
+                 },
+                 "required" : ["$filter"],
+                 "dependentRequired" : {"$skip" : ["$top"]},
+                 "additionalProperties" : false
+             }))
+
+static tr_status either(struct tr_call *call) {
+    return tr_reply_json(call, tr_arguments(call));
+}
+TR_JSON_TOOL(either, "Has odd names in alternatives", TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {"@type" : {"type" : "string"}},
+                 "oneOf" : [
+                     {
+                         "properties" : {"@type" : {"const" : "id"}, "@id" : {"type" : "integer"}},
+                         "required" : [ "@type", "@id" ]
+                     },
+                     {
+                         "properties" : {"@type" : {"const" : "url"}, "@url" : {"type" : "string"}},
+                         "required" : [ "@type", "@url" ]
+                     }
+                 ],
+                 "unevaluatedProperties" : false
+             }))
+
 /* Calls of `meet` return when so many are inside as they say. */
 static pthread_mutex_t meeting_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t meeting = PTHREAD_COND_INITIALIZER;
@@ -90,8 +129,8 @@ static tr_status waits(struct tr_call *call) {
 }
 TR_JSON_TOOL(waits, "Waits for its end", TR_SCHEMA({"type" : "object"}))
 
-TR_PLUGIN(("answers", .flags = TR_THREAD_SAFE), "1.0.0", add, own, shot, about, asks, keys, meet,
-          waits)
+TR_PLUGIN(("answers", .flags = TR_THREAD_SAFE), "1.0.0", add, own, shot, about, asks, keys, query,
+          either, meet, waits)
 
 static struct toolrack *host;
 
@@ -310,6 +349,73 @@ static void names_and_arguments_that_are_nearly_right_are_taken(void **state) {
     check_calls(rows, ARRAY_LENGTH(rows), NULL);
 }
 
+/* A model knows a property by the name in its definition only. */
+static void mistakes_are_told_by_the_names_that_the_model_was_given(void **state) {
+    (void)state;
+    static const struct call_row rows[] = {
+            {A, "query", "{}",
+             FAILURE("InvalidArguments: /_filter_c41d4e355363: required property "
+                     "\\\"_filter_c41d4e355363\\\" is missing")},
+            {A, "query", "{\"_filter_c41d4e355363\":1}",
+             FAILURE("InvalidArguments: /_filter_c41d4e355363: must be an array, not an integer; "
+                     "give an array that has it as its only item; also /_filter_c41d4e355363/0: "
+                     "must be a string, not an integer; write it in quotes")},
+            {A, "query", "{\"$filter\":[1]}",
+             FAILURE("InvalidArguments: /_filter_c41d4e355363/0: must be a string, not an integer; "
+                     "write it in quotes")},
+            {A, "query", "{\"_filter_c41d4e355363\":[],\"filters\":1}",
+             FAILURE("InvalidArguments: /filters: unknown property \\\"filters\\\"; did you mean "
+                     "\\\"_filter_c41d4e355363\\\"?")},
+            {A, "query", "{\"_filter_c41d4e355363\":[],\"x y\":1}",
+             FAILURE("InvalidArguments: /x y: unknown property \\\"x y\\\"; the known properties "
+                     "are \\\"_filter_c41d4e355363\\\", \\\"_top_a8241707509c\\\", "
+                     "\\\"_skip_6ebf44b40ad3\\\", \\\"opts\\\"")},
+            {A, "query", "{\"_filter_c41d4e355363\":[],\"SKIP\":1}",
+             FAILURE("InvalidArguments: /SKIP: unknown property \\\"SKIP\\\"; did you mean "
+                     "\\\"_skip_6ebf44b40ad3\\\"?")},
+            {A, "query", "{\"_filter_c41d4e355363\":[],\"opts\":{\"SKIP\":2}}",
+             FAILURE("InvalidArguments: /opts/SKIP: unknown property \\\"SKIP\\\"; the only known "
+                     "property is \\\"$deep\\\"")},
+            {A, "query", "{\"_filter_c41d4e355363\":[],\"$deep\":2}",
+             FAILURE("InvalidArguments: /$deep: unknown property \\\"$deep\\\"; put \\\"$deep\\\" "
+                     "inside \\\"opts\\\"")},
+            {A, "query", "{\"_filter_c41d4e355363\":[],\"opts.$deep\":2}",
+             FAILURE("InvalidArguments: /opts.$deep: unknown property \\\"opts.$deep\\\"; put it "
+                     "at /opts/$deep")},
+            {A, "query", "{\"opts\":{\"$filter\":[]}}",
+             FAILURE("InvalidArguments: /_filter_c41d4e355363: required property "
+                     "\\\"_filter_c41d4e355363\\\" is missing; also /opts/$filter: unknown "
+                     "property \\\"$filter\\\"; put it at /_filter_c41d4e355363")},
+            {A, "query", "{\"_filter_c41d4e355363\":[],\"_skip_6ebf44b40ad3\":2}",
+             FAILURE("InvalidArguments: /_top_a8241707509c: required property "
+                     "\\\"_top_a8241707509c\\\" is missing; \\\"_skip_6ebf44b40ad3\\\" requires "
+                     "it")},
+            {A, "query", "{\"_filter_c41d4e355363\":[\"a\"]}",
+             FAILURE("InvalidArguments: /_filter_c41d4e355363/0: there is no such field")},
+            {A, "query", "{\"_filter_c41d4e355363\":[],\"$filter\":[]}",
+             FAILURE("InvalidArguments: /_filter_c41d4e355363: is given twice; give it once")},
+            {A, "either", "{}",
+             FAILURE("InvalidArguments: /_type_1d1b8bb95c5f: required property "
+                     "\\\"_type_1d1b8bb95c5f\\\" is missing; also /_id_2a5e8fcfc84d: required "
+                     "property \\\"_id_2a5e8fcfc84d\\\" is missing")},
+            {A, "either", "{\"@type\":\"x\"}",
+             FAILURE("InvalidArguments: /_type_1d1b8bb95c5f: must be one of \\\"id\\\", "
+                     "\\\"url\\\", not \\\"x\\\"; \\\"id\\\" needs \\\"_id_2a5e8fcfc84d\\\", and "
+                     "\\\"url\\\" needs \\\"_url_79542fbed891\\\"")},
+            {A, "either", "{\"@type\":\"id\"}",
+             FAILURE("InvalidArguments: /_id_2a5e8fcfc84d: required property "
+                     "\\\"_id_2a5e8fcfc84d\\\" is missing")},
+            {A, "either", "{\"@type\":\"id\",\"@id\":1,\"@url\":\"x\"}",
+             FAILURE("InvalidArguments: /_url_79542fbed891: unknown property "
+                     "\\\"_url_79542fbed891\\\"")},
+            {G, "query", "{\"_filter_c41d4e355363\":1}",
+             "\"error\":\"InvalidArguments: /_filter_c41d4e355363: must be an array, not an "
+             "integer; give an array that has it as its only item; also /_filter_c41d4e355363/0: "
+             "must be a string, not an integer; write it in quotes\""},
+    };
+    check_calls(rows, ARRAY_LENGTH(rows), NULL);
+}
+
 static void what_was_not_offered_is_not_found(void **state) {
     (void)state;
     static const char *const allow[] = {"add", "keys", NULL};
@@ -411,6 +517,7 @@ int main(void) {
             cmocka_unit_test(a_deadline_holds_for_each_call),
             cmocka_unit_test(nobody_consents_for_a_model),
             cmocka_unit_test(names_and_arguments_that_are_nearly_right_are_taken),
+            cmocka_unit_test(mistakes_are_told_by_the_names_that_the_model_was_given),
             cmocka_unit_test(what_was_not_offered_is_not_found),
             cmocka_unit_test(a_long_turn_ends),
             cmocka_unit_test(what_is_no_message_is_refused),
