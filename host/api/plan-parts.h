@@ -7,7 +7,7 @@
 
 #include "base/lock.h"
 #include "plan/journal.h"
-#include "plan/results.h"
+#include "plan/memory.h"
 #include "plan/schedule.h"
 #include "toolrack/plan.h"
 
@@ -43,7 +43,7 @@ struct runs {
     uint64_t over[STORE_RUN_CANCELLED + 1]; /* those that are over, by how */
     /* Nodes that have ended, by how; not guarded. */
     atomic_uint_fast64_t nodes[SCHEDULE_CANCELLED + 1];
-    struct results results; /* what all runs have in memory */
+    struct plan_memory memory; /* what all runs have in memory */
 };
 
 void runs_init(struct runs *runs);

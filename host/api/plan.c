@@ -571,7 +571,7 @@ int plan_run_all(struct toolrack_plan *plan, const struct toolrack_plan_options 
                                            .tools = &plan->tools,
                                            .inputs = yyjson_doc_get_root(inputs),
                                            .seed = seed,
-                                           .results = &plan->host->runs.results,
+                                           .memory = &plan->host->runs.memory,
                                            .party = runs_party(&taken, &running.call),
                                            .submit = submit,
                                            .cancel = cancel,

@@ -36,13 +36,13 @@ _Static_assert(STORE_RUN_ID_SIZE == TOOLRACK_RUN_ID_ROOM &&
 void runs_init(struct runs *runs) {
     *runs = (struct runs){0};
     lock_init(&runs->lock);
-    results_init(&runs->results);
+    plan_memory_init(&runs->memory);
     (void)pthread_cond_init(&runs->ended, NULL);
 }
 
 void runs_finish(struct runs *runs) {
     (void)pthread_cond_destroy(&runs->ended);
-    results_finish(&runs->results);
+    plan_memory_finish(&runs->memory);
     lock_finish(&runs->lock);
 }
 

@@ -11,7 +11,7 @@
  *   check.c      what is wrong with it beside the tools that there are
  *   schedule.c   which node is next, as a state machine without calls
  *   run.c        the calls
- *   results.c    what all runs have in memory
+ *   memory.c     what all runs have in memory
  *
  * A plan runs no code while it is read and checked. */
 #pragma once
@@ -32,7 +32,7 @@
 #define PLAN_ITEMS_PARALLEL     4u
 #define PLAN_PARALLEL_LIMIT     256u
 #define PLAN_CALLS_MAX          1024u /* at the same time, of nodes with several items */
-#define PLAN_RESULTS_MAX        (256u * 1024 * 1024) /* bytes that a run has at a time (results.h) */
+#define PLAN_RESULTS_MAX        (256u * 1024 * 1024) /* bytes that a run has at a time (memory.h) */
 #define PLAN_RESULTS_ALL_MAX    (512u * 1024 * 1024) /* bytes that all runs of a host have */
 #define PLAN_ATTEMPTS           3u                   /* of "on_error": "retry" without "retry" */
 #define PLAN_RETRY_DELAY_MS     100u

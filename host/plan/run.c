@@ -83,7 +83,7 @@ struct plan_run {
     struct flight *free;
     uint32_t flying;      /* how many these are */
     struct buf arguments; /* of the call that begins */
-    struct results_share share;
+    struct plan_memory_share share;
     uint32_t working; /* nodes that run */
     uint64_t random;
     uint64_t deadline_ns; /* 0: none */
@@ -142,7 +142,7 @@ struct plan_run *plan_run_create(const struct plan_run_options *options) {
     run->magic = PLAN_RUN_MAGIC;
     run->options = *options;
     run->random = options->seed;
-    results_share_begin(&run->share, options->results, options->party);
+    plan_memory_share_begin(&run->share, options->memory, options->party);
     spin_init(&run->spin, SPIN_NS_MAX);
     lock_init(&run->lock);
     clock_cond_init(&run->woken);
@@ -165,14 +165,14 @@ static void drop_items(struct plan_run *run, struct node_run *node) {
     free(node->results != &node->single ? node->results : NULL);
     node->results = NULL;
     yyjson_doc_free(STEAL(node->items));
-    results_give(&run->share, node->items_held);
+    plan_memory_give(&run->share, node->items_held);
     node->items_held = 0;
     toolrack_error_free(STEAL(node->err));
     toolrack_error_free(STEAL(node->replaced));
 }
 
 static void drop_result(struct plan_run *run, struct node_run *node) {
-    results_give(&run->share, node->held);
+    plan_memory_give(&run->share, node->held);
     node->held = 0;
     listed_free(STEAL(node->lists));
     yyjson_doc_free(STEAL(node->doc));
@@ -193,7 +193,7 @@ void plan_run_destroy(struct plan_run *run) {
         toolrack_error_free(flight->err);
         free(flight);
     }
-    results_share_end(&run->share);
+    plan_memory_share_end(&run->share);
     schedule_finish(&run->schedule);
     listed_free(run->lists);
     free(run->nodes);
@@ -265,8 +265,8 @@ static yyjson_val *result_value(struct source *source, uint32_t index) {
     size_t length;
     const char *text = result_text(node, &length);
     if (node->doc == NULL && text != NULL) {
-        const size_t size = results_parsed_size(text, length);
-        if (results_take(&source->run->share, size, source->err) < 0) {
+        const size_t size = plan_memory_parsed_size(text, length);
+        if (plan_memory_take(&source->run->share, size, source->err) < 0) {
             source->refused = true;
             return NULL;
         }
@@ -316,7 +316,7 @@ static bool has_room(void *user, size_t length) {
     if (length <= ARGUMENTS_KEPT || length <= source->counted) {
         return true;
     }
-    if (results_take(&source->run->share, length - source->counted, source->err) < 0) {
+    if (plan_memory_take(&source->run->share, length - source->counted, source->err) < 0) {
         source->refused = true;
         return false;
     }
@@ -355,7 +355,7 @@ static int fill(struct source *source, yyjson_val *template, struct buf *out,
                 struct toolrack_error *err) {
     int code = fill_all(source, template, out, err);
     if (code < 0) {
-        results_give(&source->run->share, source->counted);
+        plan_memory_give(&source->run->share, source->counted);
         source->counted = 0;
     }
     return code;
@@ -373,14 +373,14 @@ static int fill_value(struct plan_run *run, yyjson_val *template, yyjson_doc **r
     if (code < 0) {
         return code;
     }
-    const size_t size = results_parsed_size(text.data, text.length);
-    code = results_take(&run->share, size, err);
+    const size_t size = plan_memory_parsed_size(text.data, text.length);
+    code = plan_memory_take(&run->share, size, err);
     if (code == 0) {
         *ret_held = size;
         *ret = yyjson_read_opts(text.data, text.length, YYJSON_READ_BIGNUM_AS_RAW, NULL, NULL);
         code = *ret != NULL ? 0 : error_oom(err);
     }
-    results_give(&run->share, source.counted);
+    plan_memory_give(&run->share, source.counted);
     return code;
 }
 
@@ -571,9 +571,10 @@ static void free_flight(struct plan_run *run, struct flight *flight) {
 static int hold_arguments(struct plan_run *run, struct flight *flight, const struct source *source,
                           struct toolrack_error *err) {
     const struct buf *text = &run->arguments;
-    size_t size = text->length > ARGUMENTS_KEPT ? results_parsed_size(text->data, text->length) : 0;
+    size_t size =
+            text->length > ARGUMENTS_KEPT ? plan_memory_parsed_size(text->data, text->length) : 0;
     flight->held = source->counted;
-    int code = size > flight->held ? results_take(&run->share, size - flight->held, err) : 0;
+    int code = size > flight->held ? plan_memory_take(&run->share, size - flight->held, err) : 0;
     flight->held = code == 0 && size > flight->held ? size : flight->held;
     return code;
 }
@@ -688,7 +689,7 @@ static bool hold(struct plan_run *run, struct node_run *node, const struct toolr
                  struct toolrack_error *err) {
     size_t length;
     (void)toolrack_result_json(result, &length);
-    if (results_take(&run->share, length, err) < 0) {
+    if (plan_memory_take(&run->share, length, err) < 0) {
         return false;
     }
     node->held += length;
@@ -771,7 +772,7 @@ static int take_fallback(struct plan_run *run, const struct flight *flight,
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     result_begin(&text);
     int code = fill(&source, run->options.plan->nodes[flight->node].fallback_value, &text, err);
-    results_give(&run->share, source.counted); /* as a result it is held by hold() */
+    plan_memory_give(&run->share, source.counted); /* as a result it is held by hold() */
     return code < 0 ? code : result_end(&text, NULL, ret, err);
 }
 
@@ -800,7 +801,7 @@ static void give_up(struct plan_run *run, struct flight *flight) {
  * The node is gone on with by the caller. */
 static void end_flight(struct plan_run *run, struct flight *flight) {
     struct toolrack_result *result = STEAL(flight->result);
-    results_give(&run->share, flight->held);
+    plan_memory_give(&run->share, flight->held);
     flight->held = 0;
     if (result != NULL) {
         end_item(run, flight, result);
@@ -819,7 +820,7 @@ static int holds(struct plan_run *run, const struct plan_node *node, struct tool
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = NULL;
     size_t held = 0;
     int code = node->when != NULL ? fill_value(run, node->when, &doc, &held, err) : 0;
-    results_give(&run->share, held); /* it goes with this function */
+    plan_memory_give(&run->share, held); /* it goes with this function */
     if (code < 0 || node->when == NULL) {
         return code < 0 ? code : 1;
     }
@@ -1105,7 +1106,7 @@ static int restore_node(struct plan_run *run, uint32_t index, struct toolrack_er
     const struct plan_kept *kept = &run->options.kept[index];
     struct node_run *node = &run->nodes[index];
     if (kept->state == SCHEDULE_SUCCEEDED && kept->result != NULL && node->uses > 0) {
-        int code = results_take(&run->share, kept->length, err);
+        int code = plan_memory_take(&run->share, kept->length, err);
         if (code < 0) {
             return code;
         }

@@ -8,8 +8,8 @@
 
 #include "base/lock.h"
 #include "plan/check.h"
+#include "plan/memory.h"
 #include "plan/plan.h"
-#include "plan/results.h"
 #include "plan/schedule.h"
 
 struct plan_run;
@@ -63,7 +63,7 @@ struct plan_run_options {
     const struct plan_tools *tools; /* complete */
     yyjson_val *inputs;             /* an object, checked by plan_take_inputs() */
     uint64_t seed;                  /* of the jitter between attempts */
-    struct results *results;        /* of the host; NULL: only the limit of a run counts */
+    struct plan_memory *memory;     /* of the host; NULL: only the limit of a run counts */
     const char *party;              /* whose share of them it takes; NULL: nobody's */
     /* Begin a call, which is borrowed until it returns. `done` is called exactly once, on any
      * thread, unless this fails. */

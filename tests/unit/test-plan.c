@@ -736,7 +736,7 @@ static void test_limits_of_parsed(void **state) {
 
 static void expect_size(const char *text) {
     yyjson_doc *doc = yyjson_read(text, strlen(text), 0);
-    size_t size = results_parsed_size(text, strlen(text));
+    size_t size = plan_memory_parsed_size(text, strlen(text));
     assert_non_null(doc);
     assert_true(size >= strlen(text) + yyjson_doc_get_val_count(doc) * sizeof(yyjson_val));
     /* A container without members is counted like one with a member, and a long text of no more. */
@@ -770,37 +770,37 @@ static void test_parsed_sizes(void **state) {
 /* All runs of a host share what they have in memory, and no party has all of it. */
 static void test_results_of_all_runs(void **state) {
     enum { MIB = 1024 * 1024 };
-    struct results all;
-    struct results_share shares[4];
+    struct plan_memory all;
+    struct plan_memory_share shares[4];
     struct toolrack_error err;
     (void)state;
-    results_init(&all);
-    results_share_begin(&shares[0], &all, "p");
-    results_share_begin(&shares[1], &all, "p");
-    results_share_begin(&shares[2], &all, "q");
-    results_share_begin(&shares[3], &all, NULL);
-    assert_int_equal(results_take(&shares[0], 200 * MIB, &err), 0);
-    assert_int_equal(results_take(&shares[0], 57 * MIB, &err), TOOLRACK_E_LIMIT_EXCEEDED);
+    plan_memory_init(&all);
+    plan_memory_share_begin(&shares[0], &all, "p");
+    plan_memory_share_begin(&shares[1], &all, "p");
+    plan_memory_share_begin(&shares[2], &all, "q");
+    plan_memory_share_begin(&shares[3], &all, NULL);
+    assert_int_equal(plan_memory_take(&shares[0], 200 * MIB, &err), 0);
+    assert_int_equal(plan_memory_take(&shares[0], 57 * MIB, &err), TOOLRACK_E_LIMIT_EXCEEDED);
     assert_non_null(strstr(err.message, "the run needs at a time"));
-    assert_int_equal(results_take(&shares[1], 57 * MIB, &err), TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_int_equal(plan_memory_take(&shares[1], 57 * MIB, &err), TOOLRACK_E_LIMIT_EXCEEDED);
     assert_non_null(strstr(err.message, "the runs of plans of 'p' hold"));
-    assert_int_equal(results_take(&shares[1], 56 * MIB, &err), 0);
-    assert_int_equal(results_take(&shares[2], 129 * MIB, &err), TOOLRACK_E_LIMIT_EXCEEDED);
-    assert_int_equal(results_take(&shares[2], 128 * MIB, &err), 0);
-    assert_int_equal(results_take(&shares[3], 129 * MIB, &err), TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_int_equal(plan_memory_take(&shares[1], 56 * MIB, &err), 0);
+    assert_int_equal(plan_memory_take(&shares[2], 129 * MIB, &err), TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_int_equal(plan_memory_take(&shares[2], 128 * MIB, &err), 0);
+    assert_int_equal(plan_memory_take(&shares[3], 129 * MIB, &err), TOOLRACK_E_LIMIT_EXCEEDED);
     assert_non_null(strstr(err.message, "all of them may hold 536870912"));
-    assert_int_equal(results_take(&shares[3], 128 * MIB, &err), 0);
+    assert_int_equal(plan_memory_take(&shares[3], 128 * MIB, &err), 0);
     assert_int_equal(all.bytes, 512 * MIB);
     /* p has more than its share by now: it gets no more until it is below. */
-    assert_int_equal(results_take(&shares[0], 1, &err), TOOLRACK_E_LIMIT_EXCEEDED);
-    results_share_end(&shares[2]);
-    results_share_end(&shares[3]);
-    results_give(&shares[0], 100 * MIB);
-    assert_int_equal(results_take(&shares[1], 99 * MIB, &err), 0);
-    results_share_end(&shares[0]);
-    results_share_end(&shares[1]);
+    assert_int_equal(plan_memory_take(&shares[0], 1, &err), TOOLRACK_E_LIMIT_EXCEEDED);
+    plan_memory_share_end(&shares[2]);
+    plan_memory_share_end(&shares[3]);
+    plan_memory_give(&shares[0], 100 * MIB);
+    assert_int_equal(plan_memory_take(&shares[1], 99 * MIB, &err), 0);
+    plan_memory_share_end(&shares[0]);
+    plan_memory_share_end(&shares[1]);
     assert_int_equal(all.bytes, 0);
-    results_finish(&all);
+    plan_memory_finish(&all);
 }
 
 /* ---------------------------------------------------------------------------- random plans

@@ -1,4 +1,4 @@
-#include "plan/results.h"
+#include "plan/memory.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -12,17 +12,18 @@
 /* A shorter text is not looked at: of its values each has two bytes or more. */
 #define LOOK_MIN 256u
 
-void results_init(struct results *all) {
-    *all = (struct results){0};
+void plan_memory_init(struct plan_memory *all) {
+    *all = (struct plan_memory){0};
     lock_init(&all->lock);
 }
 
-void results_finish(struct results *all) {
+void plan_memory_finish(struct plan_memory *all) {
     lock_finish(&all->lock);
 }
 
-void results_share_begin(struct results_share *share, struct results *all, const char *party) {
-    *share = (struct results_share){.all = all, .party = party};
+void plan_memory_share_begin(struct plan_memory_share *share, struct plan_memory *all,
+                             const char *party) {
+    *share = (struct plan_memory_share){.all = all, .party = party};
     if (all != NULL) {
         LOCK_SCOPE(&all->lock);
         share->next = all->first;
@@ -33,8 +34,8 @@ void results_share_begin(struct results_share *share, struct results *all, const
     }
 }
 
-void results_share_end(struct results_share *share) {
-    struct results *all = share->all;
+void plan_memory_share_end(struct plan_memory_share *share) {
+    struct plan_memory *all = share->all;
     if (all == NULL) {
         return;
     }
@@ -48,14 +49,14 @@ void results_share_end(struct results_share *share) {
     } else {
         all->first = share->next;
     }
-    *share = (struct results_share){0};
+    *share = (struct plan_memory_share){0};
 }
 
 /* What the runs of a party may hold together now, and what they do. Caller holds the lock. */
-static size_t most_of_party(const struct results_share *share, size_t *ret_own) {
-    const struct results *all = share->all;
+static size_t most_of_party(const struct plan_memory_share *share, size_t *ret_own) {
+    const struct plan_memory *all = share->all;
     *ret_own = 0;
-    for (const struct results_share *at = all->first; at != NULL; at = at->next) {
+    for (const struct plan_memory_share *at = all->first; at != NULL; at = at->next) {
         bool is_own = at == share || (share->party != NULL && at->party != NULL &&
                                       strcmp(at->party, share->party) == 0);
         *ret_own += is_own ? at->taken : 0;
@@ -66,7 +67,7 @@ static size_t most_of_party(const struct results_share *share, size_t *ret_own) 
 }
 
 /* Take bytes from the whole; false: there are not so many for it. Caller holds the lock. */
-static bool take_step(struct results_share *share, size_t more) {
+static bool take_step(struct plan_memory_share *share, size_t more) {
     size_t own;
     const size_t most = most_of_party(share, &own);
     if (own > most || more > most - own) {
@@ -77,7 +78,7 @@ static bool take_step(struct results_share *share, size_t more) {
     return true;
 }
 
-static int refuse(struct results_share *share, size_t more, struct toolrack_error *err) {
+static int refuse(struct plan_memory_share *share, size_t more, struct toolrack_error *err) {
     size_t own;
     const size_t most = most_of_party(share, &own);
     if (share->party == NULL) {
@@ -95,7 +96,7 @@ static int refuse(struct results_share *share, size_t more, struct toolrack_erro
                      share->party, own, more, most, PLAN_RESULTS_ALL_MAX);
 }
 
-int results_take(struct results_share *share, size_t more, struct toolrack_error *err) {
+int plan_memory_take(struct plan_memory_share *share, size_t more, struct toolrack_error *err) {
     if (more > PLAN_RESULTS_MAX - share->used) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "the results that the run needs at a time, parsed ones and the arguments "
@@ -115,7 +116,7 @@ int results_take(struct results_share *share, size_t more, struct toolrack_error
     return 0;
 }
 
-void results_give(struct results_share *share, size_t less) {
+void plan_memory_give(struct plan_memory_share *share, size_t less) {
     share->used -= less;
     if (share->all != NULL && share->taken - share->used > 2 * STEP) {
         const size_t back = share->taken - share->used - STEP;
@@ -125,7 +126,7 @@ void results_give(struct results_share *share, size_t less) {
     }
 }
 
-size_t results_parsed_size(const char *text, size_t length) {
+size_t plan_memory_parsed_size(const char *text, size_t length) {
     size_t values = 1;
     bool inside = false;
     if (length < LOOK_MIN) {
