@@ -570,18 +570,6 @@ static void add_parameter(struct walk *walk, yyjson_val *schema, const struct pl
     walk->parameters->count++;
 }
 
-static bool is_required(yyjson_val *schema, const char *name) {
-    size_t at;
-    size_t count;
-    yyjson_val *each;
-    yyjson_arr_foreach (yyjson_obj_get(schema, "required"), at, count, each) {
-        if (yyjson_equals_str(each, name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void walk_object(struct walk *walk, yyjson_val *schema, const struct place *outer) {
     size_t at;
     size_t count;
@@ -596,7 +584,7 @@ static void walk_object(struct walk *walk, yyjson_val *schema, const struct plac
         struct place place = {
                 .name = name, .depth = (uint8_t)(outer->depth + 1), .array = outer->array};
         place.pointer = json_pointer_join(walk->arena, outer->pointer, name);
-        place.required = is_required(schema, name);
+        place.required = json_has_text(yyjson_obj_get(schema, "required"), name);
         place.must = place.required && outer->must;
         if (place.pointer == NULL) {
             walk->failed = true;

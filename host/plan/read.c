@@ -527,48 +527,40 @@ static bool take_reference(void *user, const struct reference *reference, const 
     return !reading->failed;
 }
 
-/* What is meant to be a reference means what the plan has not. */
-static void tell_unknown(struct reading *reading, const struct mistaken *mistaken,
-                         const char *pointer) {
-    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
-    char typed[NAME_LENGTH_MAX + 1];
-    bool is_text = mistaken->kind == MISTAKEN_INSIDE || mistaken->kind == MISTAKEN_LIKELY;
-    int length = (int)(mistaken->length < QUOTED_MAX ? mistaken->length : QUOTED_MAX);
-    (void)cut_id(mistaken->unknown, mistaken->unknown_length, typed);
+/* What to write in place of a reference to what the plan has not. */
+static void add_known(struct reading *reading, const struct mistaken *mistaken, const char *typed,
+                      struct buf *fix) {
     if (mistaken->is_input) {
-        buf_add_text(&fix, "add it to \"inputs\", with its JSON Schema");
-    } else if (!add_nearest(reading, typed, &fix)) {
-        add_nodes(reading->plan, &fix);
+        buf_add_text(fix, "add it to \"inputs\", with its JSON Schema");
+    } else if (!add_nearest(reading, typed, fix)) {
+        add_nodes(reading->plan, fix);
     }
-    buf_add_text(&fix, "; what is to stay as it is belongs into {\"$literal\": ...}");
-    problems_add(reading->problems,
-                 &(struct problem){.severity = is_text ? TOOLRACK_SEVERITY_WARNING
-                                                       : TOOLRACK_SEVERITY_ERROR,
-                                   .rule = "plan-reference",
-                                   .pointer = pointer,
-                                   .tool = id_of(reading),
-                                   .fix = fix.failed ? NULL : fix.data},
-                 mistaken->is_input ? "%.*s is no reference, and the plan has no input \"%s\""
-                                    : "%.*s is no reference, and there is no node \"%s\"",
-                 length, mistaken->text, typed);
+}
+
+/* What to write in place of what is no reference, but meant as one. */
+static void add_meant(const struct mistaken *mistaken, struct buf *fix) {
+    if (mistaken->kind == MISTAKEN_INSIDE) {
+        buf_add_text(fix, "write ");
+        reference_add_inside(fix, mistaken->meant);
+    } else {
+        buf_printf(fix, "write {\"$ref\": \"%s\"}", mistaken->meant);
+    }
 }
 
 static void tell_mistaken(void *user, const struct mistaken *mistaken, const char *pointer) {
     struct reading *reading = user;
     CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    char typed[NAME_LENGTH_MAX + 1] = "";
     bool is_text = mistaken->kind == MISTAKEN_INSIDE || mistaken->kind == MISTAKEN_LIKELY;
+    bool is_unknown = mistaken->unknown != NULL;
     int length = (int)(mistaken->length < QUOTED_MAX ? mistaken->length : QUOTED_MAX);
-    if (mistaken->unknown != NULL) {
-        tell_unknown(reading, mistaken, pointer);
-        return;
-    }
-    if (mistaken->kind == MISTAKEN_INSIDE) {
-        buf_add_text(&fix, "write ");
-        reference_add_inside(&fix, mistaken->meant);
+    if (is_unknown) {
+        (void)cut_id(mistaken->unknown, mistaken->unknown_length, typed);
+        add_known(reading, mistaken, typed, &fix);
     } else {
-        buf_printf(&fix, "write {\"$ref\": \"%s\"}", mistaken->meant);
+        add_meant(mistaken, &fix);
     }
-    buf_add_text(&fix, mistaken->kind == MISTAKEN_MORE
+    buf_add_text(&fix, mistaken->kind == MISTAKEN_MORE && !is_unknown
                                ? ", without other members"
                                : "; what is to stay as it is belongs into {\"$literal\": ...}");
     problems_add(reading->problems,
@@ -578,11 +570,14 @@ static void tell_mistaken(void *user, const struct mistaken *mistaken, const cha
                                    .pointer = pointer,
                                    .tool = id_of(reading),
                                    .fix = fix.failed ? NULL : fix.data},
-                 mistaken->kind == MISTAKEN_OBJECT ? "{\"$ref\": \"%.*s\"} is no reference"
+                 is_unknown && mistaken->is_input
+                         ? "%.*s is no reference, and the plan has no input \"%s\""
+                 : is_unknown ? "%.*s is no reference, and there is no node \"%s\""
+                 : mistaken->kind == MISTAKEN_OBJECT ? "{\"$ref\": \"%.*s\"} is no reference%s"
                  : mistaken->kind == MISTAKEN_MORE
-                         ? "{\"$ref\": \"%.*s\", ...} is no reference: it has other members"
-                         : "%.*s is text, and no reference",
-                 length, mistaken->text);
+                         ? "{\"$ref\": \"%.*s\", ...} is no reference: it has other members%s"
+                         : "%.*s is text, and no reference%s",
+                 length, mistaken->text, typed);
 }
 
 /* Look at the references of a template at a member of what the pointer names. */

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json-pointer.h"
+#include "base/json.h"
 #include "schema/keyword.h"
 #include "schema/schema.h"
 
@@ -109,19 +110,6 @@ static const char *correct_name(struct correction *c, yyjson_mut_val *type) {
     return meant;
 }
 
-/* Whether one of the first `count` items is this string. */
-static bool lists(yyjson_mut_val *list, const char *text) {
-    size_t at;
-    size_t count;
-    yyjson_mut_val *item;
-    yyjson_mut_arr_foreach(list, at, count, item) {
-        if (yyjson_mut_equals_str(item, text)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A list of types. One that means any value makes the whole list mean that. */
 static void correct_list(struct correction *c, yyjson_mut_val *schema, yyjson_mut_val *list) {
     size_t end = strlen(c->pointer);
@@ -139,7 +127,8 @@ static void correct_list(struct correction *c, yyjson_mut_val *schema, yyjson_mu
         any = any || (meant != NULL && meant[0] == '\0');
         if (meant == NULL) {
             (void)yyjson_mut_arr_append(corrected, yyjson_mut_val_mut_copy(c->doc, type));
-        } else if (meant[0] != '\0' && !lists(list, meant) && !lists(corrected, meant)) {
+        } else if (meant[0] != '\0' && !json_mut_has_text(list, meant) &&
+                   !json_mut_has_text(corrected, meant)) {
             (void)yyjson_mut_arr_add_str(c->doc, corrected, meant);
         }
     }
