@@ -8,8 +8,7 @@
 
 #include "base/error.h"
 #include "bench.h"
-#include "by-hand.h"
-#include "toolrack/toolrack.h"
+#include "hand-tools.h"
 
 /* ------------------------------------------------------------ the tools */
 
@@ -47,38 +46,23 @@ static void die(const char *what, const struct toolrack_error *err) {
 }
 
 static void register_tools(void) {
-    static struct tr_tool tools[2 * TOOLS];
-    static const struct tr_tool *table[2 * TOOLS];
-    static char names[2 * TOOLS][32];
-    struct tr_plugin plugin = {.magic = TR_MAGIC,
-                               .size = sizeof plugin,
-                               .abi_major = TR_ABI_MAJOR,
-                               .id = "bench",
-                               .version = "1.0.0",
-                               .flags = TR_THREAD_SAFE,
-                               .tool_count = TOOLS,
-                               .tool_size = sizeof(struct tr_tool)};
-    struct toolrack_error err;
-    for (int i = 0; i < TOOLS; i++) {
-        (void)snprintf(names[i], sizeof names[i], "search_file_%03d", i);
-        tools[i] = tr_tool_typed;
-        tools[i].name = names[i];
-        table[i] = &tools[i];
-    }
-    plugin.tools = table;
-    if (toolrack_register(host, &plugin, NULL, &err) < 0) {
-        die("register", &err);
-    }
     static const struct tr_tool json_tool = {.size = sizeof(struct tr_tool),
                                              .name = "json",
                                              .description = "Search",
                                              .schema = json_schema,
                                              .run = json};
     static const struct tr_tool *const json_table[] = {&json_tool};
-    plugin.id = "bench_json";
-    plugin.tools = json_table;
-    plugin.tool_count = 1;
-    if (toolrack_register(host, &plugin, NULL, &err) < 0) {
+    const struct tr_plugin plugin = {.magic = TR_MAGIC,
+                                     .size = sizeof plugin,
+                                     .abi_major = TR_ABI_MAJOR,
+                                     .id = "bench_json",
+                                     .version = "1.0.0",
+                                     .flags = TR_THREAD_SAFE,
+                                     .tool_count = 1,
+                                     .tool_size = sizeof(struct tr_tool),
+                                     .tools = json_table};
+    struct toolrack_error err;
+    if (register_hand_tools(host, &err) < 0 || toolrack_register(host, &plugin, NULL, &err) < 0) {
         die("register", &err);
     }
 }
