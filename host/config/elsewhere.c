@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/own-folder.h"
 
 /* Largest note that is written and read. */
 #define NOTE_SIZE_MAX (256u * 1024u)
@@ -150,16 +151,15 @@ static int keep_note(char *path, const struct buf *note) {
     char name[NAME_LENGTH + 1];
     CLEANUP(freep) char *kept = NULL;
     size_t length;
-    int code = make_folders(path);
-    CLEANUP(closep) int folder = code == 0 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    CLEANUP(closep) int folder = own_folder_open(path, true);
     if (folder < 0) {
-        return code < 0 ? code : -errno;
+        return folder;
     }
     find_name(note->data, note->length, name);
     if (read_note(folder, name, &kept, &length) == 0) {
         return 0;
     }
-    code = write_note(folder, name, note);
+    int code = write_note(folder, name, note);
     if (code == 0) {
         clean(folder);
     }
@@ -195,9 +195,9 @@ int elsewhere_note(const struct places *places, struct toolrack_error *err) {
                          note.length, NOTE_SIZE_MAX);
     }
     int code = keep_note(path, &note);
-    return code == 0
-                   ? 0
-                   : error_set(err, TOOLRACK_E_IO, "cannot write to %s: %s", path, strerror(-code));
+    return code == 0 ? 0
+                     : error_set(err, TOOLRACK_E_IO, "cannot write to %s: %s", path,
+                                 own_folder_words(code));
 }
 
 /* -------------------------------------------------------------------- read */
@@ -292,8 +292,9 @@ static bool is_absent(const char *path, int why) {
 }
 
 static void read_folder(struct reading *reading) {
-    DIR *dir = opendir(reading->folder);
-    int why = dir == NULL ? errno : 0;
+    int folder = own_folder_open(reading->folder, false);
+    DIR *dir = folder >= 0 ? fdopendir(folder) : NULL;
+    int why = folder < 0 ? -folder : dir == NULL ? errno : 0;
     while (dir != NULL && goes_on(reading)) {
         errno = 0;
         struct dirent *entry = readdir(dir);
@@ -307,10 +308,12 @@ static void read_folder(struct reading *reading) {
     }
     if (why != 0 && (dir != NULL || !is_absent(reading->folder, why))) {
         set_unknown(reading, arena_printf(reading->arena, "%s cannot be read (%s); mend that",
-                                          reading->folder, strerror(why)));
+                                          reading->folder, own_folder_words(-why)));
     }
     if (dir != NULL) {
         (void)closedir(dir);
+    } else {
+        closep(&folder);
     }
 }
 

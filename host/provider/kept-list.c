@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/own-folder.h"
 #include "base/text.h"
 #include "provider/kept.h"
 
@@ -169,14 +170,17 @@ int kept_list(const char *state_dir, struct buf *out, struct toolrack_error *err
         path = NULL;
         return error_oom(err);
     }
-    DIR *dir = path != NULL ? opendir(path) : NULL;
-    if (dir == NULL && path != NULL && errno != ENOENT) {
-        return error_set(err, TOOLRACK_E_IO, "cannot list %s: %s", path, strerror(errno));
-    }
-    if (dir == NULL) {
+    CLEANUP(closep) int folder = path != NULL ? own_folder_open(path, false) : -ENOENT;
+    if (folder == -ENOENT) {
         buf_add_text(out, "[]");
         return out->failed ? error_oom(err) : 0;
     }
+    DIR *dir = folder >= 0 ? fdopendir(folder) : NULL;
+    if (dir == NULL) {
+        return error_set(err, TOOLRACK_E_IO, "cannot list %s: %s", path,
+                         own_folder_words(folder < 0 ? folder : -errno));
+    }
+    folder = -1;
     int code = list_folder(dir, out, err);
     (void)closedir(dir);
     return code;

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/own-folder.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -74,9 +75,20 @@ static int find_folder(const char *state_dir, char **ret, struct toolrack_error 
     return 0;
 }
 
+/* The folder; NULL: there is none, or it is not the user's own, and errno says why. */
+static DIR *open_folder(const char *path) {
+    int folder = own_folder_open(path, false);
+    DIR *dir = folder >= 0 ? fdopendir(folder) : NULL;
+    errno = folder < 0 ? -folder : errno;
+    if (dir == NULL) {
+        closep(&folder);
+    }
+    return dir;
+}
+
 /* Those of an earlier process. */
 static void count_files(struct results *results) {
-    DIR *dir = opendir(results->folder);
+    DIR *dir = open_folder(results->folder);
     for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
         uint64_t number = number_in(entry->d_name, results->conversation);
         results->count = number > results->count ? number : results->count;
@@ -131,7 +143,7 @@ uint64_t results_count(const struct results *results) {
 int results_forget(const char *state_dir, const char *conversation, struct toolrack_error *err) {
     CLEANUP(freep) char *folder = NULL;
     int code = find_folder(state_dir, &folder, err);
-    DIR *dir = code == 0 ? opendir(folder) : NULL;
+    DIR *dir = code == 0 ? open_folder(folder) : NULL;
     int failed = code == 0 && dir == NULL && errno != ENOENT ? errno : 0;
     for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
         if (number_in(entry->d_name, conversation) != 0 &&
@@ -145,7 +157,7 @@ int results_forget(const char *state_dir, const char *conversation, struct toolr
     return failed == 0 ? code
                        : error_set(err, TOOLRACK_E_IO,
                                    "cannot remove the results of the conversation from %s: %s",
-                                   folder, strerror(failed));
+                                   folder, own_folder_words(-failed));
 }
 
 /* -------------------------------------------------------------------- keep */
@@ -196,7 +208,7 @@ static struct kept *list_files(DIR *dir, size_t *ret_count) {
 /* Remove what is too old, and the oldest until there is room. A file that cannot be removed stays:
  * the next one is kept all the same. */
 static void make_room(const struct results *results, size_t length) {
-    DIR *dir = opendir(results->folder);
+    DIR *dir = open_folder(results->folder);
     size_t count = 0;
     uint64_t bytes = length;
     if (dir == NULL) {
@@ -223,7 +235,7 @@ static int keep_file(struct results *results, const char *text, size_t length,
                      struct toolrack_error *err) {
     char name[NAME_ROOM];
     uint64_t number = results->count;
-    int code = make_folders(results->folder);
+    int code = own_folder_check(results->folder, true);
     int fd = -1;
     if (code == 0) {
         make_room(results, length);
@@ -242,7 +254,7 @@ static int keep_file(struct results *results, const char *text, size_t length,
     results->count = code == 0 ? number : results->count;
     return code == 0 ? 0
                      : error_set(err, TOOLRACK_E_IO, "cannot keep a long result in %s: %s",
-                                 results->folder, strerror(-code));
+                                 results->folder, own_folder_words(code));
 }
 
 static int keep_in_memory(struct results *results, const char *text, size_t length,
@@ -294,7 +306,9 @@ static int load_file(const struct results *results, uint64_t number, uint64_t be
     char name[NAME_ROOM];
     struct stat st;
     name_of(results, number, name);
-    CLEANUP(closep) int fd = file_open_own(results->folder, name, O_RDONLY);
+    int is_own = own_folder_check(results->folder, false);
+    CLEANUP(closep)
+    int fd = is_own == 0 ? file_open_own(results->folder, name, O_RDONLY) : is_own;
     if (fd == -ENOENT) {
         return is_gone(number, err);
     }

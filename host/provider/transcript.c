@@ -17,6 +17,7 @@
 #include "base/command.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/own-folder.h"
 #include "provider/key-pieces.h"
 
 struct transcript {
@@ -65,12 +66,12 @@ static int find_path(const struct transcript_place *place, char **ret, struct to
         folder = NULL;
         return error_oom(err);
     }
-    int made = make_folders(folder); /* with the permissions that the XDG specification requires */
-    if (made < 0) {
-        return error_set(
-                err, TOOLRACK_E_IO,
-                "cannot make %s for the transcript: %s; choose another place with --transcript",
-                folder, strerror(-made));
+    int failed = own_folder_check(folder, true);
+    if (failed < 0) {
+        return error_set(err, TOOLRACK_E_IO,
+                         "cannot keep the transcript in %s: %s; or choose another place with "
+                         "--transcript",
+                         folder, own_folder_words(failed));
     }
     if (asprintf(ret, "%s/%s" TRANSCRIPT_ENDING, folder, place->id) < 0) {
         *ret = NULL;

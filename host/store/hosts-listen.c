@@ -21,7 +21,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/object.h"
-#include "base/ownership.h"
+#include "base/own-folder.h"
 #include "base/thread.h"
 #include "store/database.h"
 #include "store/hosts-parts.h"
@@ -45,21 +45,6 @@ void hosts_address(int dir, const char *folder, const char *name, struct sockadd
     if (length < 0 || (size_t)length >= sizeof ret->sun_path) {
         (void)snprintf(ret->sun_path, sizeof ret->sun_path, "/proc/self/fd/%d/%s", dir, name);
     }
-}
-
-int hosts_open_folder(const char *path) {
-    struct stat st;
-    CLEANUP(closep) int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (dir < 0 || fstat(dir, &st) < 0) {
-        return -errno;
-    }
-    bool is_by_list;
-    if (st.st_uid != geteuid() || ownership_lets_others_write(&st, path, &is_by_list)) {
-        return -EPERM;
-    }
-    int found = dir;
-    dir = -1;
-    return found;
 }
 
 int hosts_make_folder(struct hosts *hosts, struct toolrack_error *err) {
@@ -118,13 +103,10 @@ int hosts_make_socket(struct hosts *hosts, struct toolrack_error *err) {
     if (code < 0) {
         return code;
     }
-    CLEANUP(closep) int dir = hosts_open_folder(hosts->folder);
+    CLEANUP(closep) int dir = own_folder_open(hosts->folder, false);
     if (dir < 0) {
-        int why = -dir;
-        dir = -1;
         return error_set(err, TOOLRACK_E_IO, "cannot use the folder %s: %s", hosts->folder,
-                         why == EPERM ? "it must belong to this user, and no other may write to it"
-                                      : strerror(why));
+                         own_folder_words(dir));
     }
     return listen_in(hosts, dir) ? 0
                                  : error_set(err, TOOLRACK_E_IO, "cannot make a socket in %s: %s",

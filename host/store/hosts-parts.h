@@ -88,7 +88,3 @@ int hosts_make_socket(struct hosts *hosts, struct toolrack_error *err);
 void hosts_set_unreachable(struct hosts *hosts, bool is_unreachable);
 /** How many other hosts no process finds. Caller holds no lock. */
 size_t hosts_count_unreachable(struct hosts *hosts);
-
-/** Open the folder, which must belong to this user alone.
- * @return a descriptor; or a negative errno */
-int hosts_open_folder(const char *path);

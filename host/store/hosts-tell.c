@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/object.h"
+#include "base/own-folder.h"
 #include "store/hosts-parts.h"
 
 /* A temporary name that is older was left by a host that was killed while it made its socket. */
@@ -116,7 +117,7 @@ static struct hosts_link *add_link(struct hosts_telling *telling, const char *na
 /* Connect to all hosts of the folder that are not connected yet. Returns the folder; or -1: there
  * is none, or it cannot be used. */
 static int connect_all(struct hosts *hosts, struct hosts_telling *telling) {
-    int dir = hosts->folder != NULL ? hosts_open_folder(hosts->folder) : -ENOENT;
+    int dir = hosts->folder != NULL ? own_folder_open(hosts->folder, false) : -ENOENT;
     int listed = dir >= 0 ? openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     DIR *entries = listed >= 0 ? fdopendir(listed) : NULL;
     if (dir == -EPERM || dir == -EACCES) {

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/own-folder.h"
 
 #define FOLDER "tasks"
 
@@ -29,18 +30,14 @@ static int open_folder(const char *state_dir, bool make) {
         path = NULL;
         return -ENOMEM;
     }
-    int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (dir < 0 && errno == ENOENT && make && (mkdir(path, 0700) == 0 || errno == EEXIST)) {
-        dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    }
-    return dir >= 0 ? dir : -errno;
+    return own_folder_open(path, make);
 }
 
 static int not_kept(const char *state_dir, int error, struct toolrack_error *err) {
     return error == ENOMEM
                    ? error_oom(err)
                    : error_set(err, TOOLRACK_E_IO, "the result cannot be kept in %s/" FOLDER ": %s",
-                               state_dir, strerror(error));
+                               state_dir, own_folder_words(-error));
 }
 
 /* 0 or a negative errno. */
@@ -112,7 +109,7 @@ int task_file_read(const char *state_dir, const char *id, size_t size, char **re
     }
     if (failed != 0) {
         return error_set(err, TOOLRACK_E_IO, "its file %s/" FOLDER "/%s cannot be read: %s",
-                         state_dir, id, strerror(failed));
+                         state_dir, id, own_folder_words(-failed));
     }
     text[size] = '\0';
     *ret = text;

@@ -1,4 +1,5 @@
 /* Whether other users could change a file, or exchange what a path leads to. */
+#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
@@ -18,6 +19,7 @@
 #include "access-list.h"
 #include "base/acl.h"
 #include "base/error.h"
+#include "base/own-folder.h"
 #include "base/ownership.h"
 #include "base/private-group.h"
 
@@ -402,6 +404,37 @@ static void the_own_group_is_told_as_often_as_asked(void **state) {
     }
 }
 
+/* What a host keeps goes into a folder of its user's own, and nowhere that a link leads. */
+static void an_own_folder_is_no_link_and_nobody_elses(void **state) {
+    const struct place *place = *state;
+    char path[160];
+    struct stat st;
+    (void)snprintf(path, sizeof path, "%s/new/kept", place->root);
+    assert_int_equal(own_folder_check(path, false), -ENOENT);
+    assert_int_equal(own_folder_check(path, true), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    assert_int_equal(own_folder_check(path, true), 0);
+    assert_int_equal(chmod(path, 0777), 0);
+    assert_int_equal(own_folder_check(path, true), -EPERM);
+    assert_int_equal(chmod(path, 0755), 0);
+    assert_int_equal(own_folder_check(path, false), 0);
+    (void)snprintf(path, sizeof path, "%s/link", place->root);
+    assert_int_equal(symlink("folder", path), 0);
+    assert_int_equal(own_folder_check(path, true), -ELOOP);
+    (void)snprintf(path, sizeof path, "%s/link/kept", place->root); /* a moved state folder */
+    assert_int_equal(own_folder_check(path, true), 0);
+    assert_int_equal(own_folder_check(place->file, true), -ELOOP);
+    (void)snprintf(path, sizeof path, "%s/kept", place->file);
+    assert_int_equal(own_folder_check(path, true), -ENOTDIR);
+    assert_non_null(strstr(own_folder_words(-ELOOP), "symbolic link"));
+    assert_non_null(strstr(own_folder_words(-EPERM), "chmod go-w"));
+    if (geteuid() == 0) {
+        assert_int_equal(chown(place->folder, STRANGER, STRANGER), 0);
+        assert_int_equal(own_folder_check(place->folder, true), -EPERM);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -421,6 +454,7 @@ int main(void) {
             TEST(a_group_is_private_if_the_files_say_so),
             TEST(a_group_in_a_file_with_an_endless_line_is_not_private),
             TEST(the_own_group_is_told_as_often_as_asked),
+            TEST(an_own_folder_is_no_link_and_nobody_elses),
     };
     return cmocka_run_group_tests_name("ownership", tests, NULL, NULL);
 }

@@ -1,0 +1,20 @@
+/* own-folder.h - the folders that a host makes for what it keeps.
+ *
+ * Who else may write to such a folder, or has put a link in its place, would read what is written
+ * there, or exchange it. What is above it may be a link: people move a whole state folder. */
+#pragma once
+
+#include <stdbool.h>
+
+/** Open a folder that belongs to this user or root, is no symbolic link, and that no other may
+ * write to.
+ * @param makes  make it if it is missing, with its parents, for the user only (0700)
+ * @return a descriptor, close-on-exec; or a negative errno: -ELOOP for a link and for what is no
+ *         folder, -EPERM for one of others. [any-thread] */
+int own_folder_open(const char *path, bool makes);
+
+/** The same, without a descriptor. @return 0; a negative errno. [any-thread] */
+int own_folder_check(const char *path, bool makes);
+
+/** What a negative errno of these means, and what to do. */
+const char *own_folder_words(int failed);
