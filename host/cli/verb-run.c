@@ -489,9 +489,7 @@ static int run(struct cli *cli, struct toolrack_plan *plan) {
     lock_finish(&work.lock);
     buf_add_text(&work.unasked, work.unasked.length > 0 ? "]" : "");
     if (code == TOOLRACK_E_CONFIRMATION_REQUIRED) {
-        (void)cli_error(cli, code,
-                        "%s; --yes agrees to all of its calls, and 'toolrack grant TOOL' to those "
-                        "of a tool",
+        (void)cli_error(cli, code, "%s; --yes agrees to all of its calls",
                         toolrack_error_message(cli->err));
     }
     int status = CLI_OK;

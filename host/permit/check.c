@@ -390,9 +390,18 @@ static int refuse_unasked(const struct deciding *deciding, const char *id,
     if (id[0] != '\0') {
         return wait_for_answer(deciding, id, err);
     }
-    (void)error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
-                    "Tool '%s' runs only after a person agreed to this call",
-                    toolrack_tool_name(deciding->tool));
+    const char *name = toolrack_tool_name(deciding->tool);
+    if (tool_is_of_app(deciding->tool)) { /* no command knows it */
+        (void)error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
+                        "Tool '%s' runs only after a person agreed to this call; nobody can be "
+                        "asked here; the app can allow it (toolrack_grant())",
+                        name);
+    } else {
+        (void)error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
+                        "Tool '%s' runs only after a person agreed to this call; nobody can be "
+                        "asked here; allow all its calls: %s",
+                        name, COMMAND("grant", name));
+    }
     return refuse(deciding, "confirm", err);
 }
 

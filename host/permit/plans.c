@@ -102,8 +102,18 @@ static int refuse_unasked(const struct asking *asking, const char *id, struct to
     if (id[0] != '\0') {
         return ask_later(asking, id, err);
     }
-    (void)error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
-                    "this plan runs only after a person agreed to it: %s", asking->plan->reason);
+    const struct permit_plan *plan = asking->plan;
+    if (plan->count > 0 && !tool_is_of_app(plan->tools[0])) {
+        (void)error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
+                        "this plan runs only after a person agreed to it: %s; nobody can be asked "
+                        "here; allow all calls of a tool: %s",
+                        plan->reason, COMMAND("grant", toolrack_tool_name(plan->tools[0])));
+    } else {
+        (void)error_set(err, TOOLRACK_E_CONFIRMATION_REQUIRED,
+                        "this plan runs only after a person agreed to it: %s; nobody can be asked "
+                        "here; the app can allow its tools (toolrack_grant())",
+                        plan->reason);
+    }
     return refuse(asking, "confirm", err);
 }
 

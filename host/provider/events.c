@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "provider/key-pieces.h"
 #include "provider/said.h"
 
@@ -185,7 +186,12 @@ static void take_end(void *user, size_t call, const struct agent_call_end *end) 
         buf_clear(&read);
     }
     buf_add(&line, "", 0);
-    said_add(&line, read.data != NULL ? read.data : "", read.length);
+    /* What to do stands at the end of a failure: that is not cut. */
+    if (end->code == 0) {
+        said_add(&line, read.data != NULL ? read.data : "", read.length);
+    } else {
+        text_add_line(&line, read.data != NULL ? read.data : "", read.length);
+    }
     keep(events, kept != NULL ? kept->tool : NULL, end, state);
     if (kept != NULL && !read.failed && !line.failed) {
         kept->result = strdup(line.data);

@@ -816,6 +816,32 @@ static void long_results_are_private_files(void **state) {
     EXPECT(BOOK("reads-on", "--state", ""), 0, "Last: \"[1 place *\n", NULL);
 }
 
+/* A link, and a folder that others may write to, would give them what is kept. */
+static void folders_of_others_are_not_used(void **state) {
+    (void)state;
+    need_provider();
+    write_book("");
+    assert_int_equal(mkdir("state", 0700) | mkdir("theirs", 0777), 0);
+    assert_int_equal(symlink("../theirs", "state/transcripts"), 0);
+    EXPECT(AGENT("two-turn"), 1, "",
+           "toolrack: InputOutput: cannot keep the transcript in state/transcripts: it must be a "
+           "folder and no symbolic link; move it away; or choose another place with "
+           "--transcript\n");
+    EXPECT(RUN("agent", "--list"), 1, "",
+           "*cannot list state/transcripts: it must be a folder and no symbolic link*");
+    EXPECT(RUN("agent", "--continue", "Go on"), 1, "", "*no symbolic link*");
+    assert_int_equal(unlink("state/transcripts"), 0);
+    assert_int_equal(mkdir("state/results", 0700) | chmod("state/results", 0777), 0);
+    EXPECT(BOOK("reads-on"), 0, NULL,
+           "*the rest is lost: cannot keep a long result in state/results: it must belong to this "
+           "user, and no other may write to it (chmod go-w)*");
+    assert_int_equal(rmdir("state/results") | symlink("../theirs", "state/results"), 0);
+    EXPECT(BOOK("reads-on"), 0, NULL,
+           "*cannot keep a long result in state/results: it must be a folder and no symbolic "
+           "link*");
+    assert_int_equal(rmdir("theirs"), 0);
+}
+
 static void the_result_of_a_plan_is_read_in_parts(void **state) {
     (void)state;
     need_provider();
@@ -1012,8 +1038,16 @@ static void the_person_is_asked_once_for_each_call(void **state) {
     EXPECT(AGENT_WITH(&(struct how){.typed = "y\nn\n"}, "erases"), 0,
            "The sum is \"*\" and \"*\".\n",
            "*Let it run? *[N]o: *Let it run? *[N]o: *PermissionDenied*");
-    EXPECT(AGENT("erases"), 0,
-           "The sum is \"ConfirmationRequired: *\" and \"ConfirmationRequired: *\".\n", NULL);
+    /* Without a terminal the model and the person are told what to do, in full. */
+    struct run run = AGENT("erases");
+    assert_int_equal(run.exit, 0);
+    EXPECT_MATCH(run.out, "The sum is \"ConfirmationRequired: *toolrack*grant erase*\" and "
+                          "\"ConfirmationRequired: *\".\n");
+    EXPECT_MATCH(run.err,
+                 "*toolrack: erase: ConfirmationRequired: Tool 'erase' runs only after a person "
+                 "agreed to this call; nobody can be asked here; allow all its calls: toolrack * "
+                 "grant erase\n*");
+    run_finish(&run);
 }
 
 /* -------------------------------------------------------------------- plans */
@@ -1078,8 +1112,8 @@ static void the_person_is_asked_once_for_a_plan(void **state) {
            "Last: {\"error\":\"PermissionDenied\",*\"nodes\":{}}\n", "*[N]o: *");
     EXPECT(run_how(&(struct how){.typed = "y\n"}, ARGS(TASK, "plans-erasing", "--plan")), 0,
            "Last: {\"run\":*}\n", "*[N]o: *");
-    EXPECT(PLANS("plans-erasing"), 0, "Last: {\"error\":\"ConfirmationRequired\",*\"nodes\":{}}\n",
-           NULL);
+    EXPECT(PLANS("plans-erasing"), 0,
+           "Last: {\"error\":\"ConfirmationRequired\",*grant erase*\"nodes\":{}}\n", NULL);
 }
 
 static void ctrl_c_ends_a_plan(void **state) {
@@ -1331,6 +1365,7 @@ int main(void) {
             TEST(what_reads_has_a_name_of_its_own),
             TEST(what_cannot_be_read_is_told_to_the_model),
             TEST(long_results_are_private_files),
+            TEST(folders_of_others_are_not_used),
             TEST(the_result_of_a_plan_is_read_in_parts),
             TEST(a_model_has_a_name),
             TEST(a_conversation_costs_what_its_model_does),

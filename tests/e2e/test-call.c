@@ -118,7 +118,8 @@ static void each_failure_has_its_exit_code(void **state) {
     EXPECT(RUN("call", "launch"), 5, "", "toolrack: PermissionDenied: *\n");
     EXPECT(RUN("call", "launch", "--yes"), 5, "", "toolrack: PermissionDenied: *\n");
     EXPECT(RUN("call", "erase"), 5, "",
-           "toolrack: ConfirmationRequired: *; --yes agrees to the call\n");
+           "toolrack: ConfirmationRequired: *; nobody can be asked here; allow all its calls: "
+           "toolrack*grant *; --yes agrees to the call\n");
     EXPECT(RUN("call", "erase", "--yes"), 0, "erased\n", "");
     EXPECT(RUN("call", "fails"), 7, "", "toolrack: ExecutionFailed: *the disk is full\n");
     EXPECT(RUN("call", "greedy"), 1, "", "toolrack: LimitExceeded: *too much\n");

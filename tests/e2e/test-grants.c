@@ -75,11 +75,10 @@ static void a_plan_lists_what_needs_approval(void **state) {
            "toolrack: needs approval: later (erase 1.0.0): {\"file\":{\"$ref\":"
            "\"#/nodes/sum/result\"}}\n"
            "toolrack: ConfirmationRequired: this plan runs only after a person agreed to it: 3 of "
-           "its calls need approval; *; --yes agrees to all of its calls, and *toolrack grant "
-           "TOOL* "
-           "to those of a tool\n");
+           "its calls need approval; *; nobody can be asked here; allow all calls of a tool: "
+           "toolrack * grant erase; --yes agrees to all of its calls\n");
     EXPECT_JSON(RUN("run", "plan.json", "--json"), 5, "/error/type", "\"ConfirmationRequired\"",
-                "/error/message", "\"*--yes*grant*\"", "/approvals/0",
+                "/error/message", "\"*grant*--yes*\"", "/approvals/0",
                 "{\"node\":\"now\",\"tool\":\"erase\",\"version\":\"1.0.0\",\"permission\":"
                 "\"confirm\",\"open\":false,\"arguments\":{\"file\":\"a\"}}",
                 "/approvals/1/node", "\"each\"", "/approvals/1/max_items", "2", "/approvals/2/open",
