@@ -14,16 +14,18 @@ static bool has_other_id(const struct stream_item *item, yyjson_val *id) {
     return stream_is_text(id) && known != NULL && strcmp(known, yyjson_get_str(id)) != 0;
 }
 
-/* Whether a delta without an id has a name and arguments, although the call that it would continue
- * is complete. */
+/* Whether a delta without an id has a name and arguments, or another name, although the call that
+ * it would continue is complete. */
 static bool begins_another(const struct toolrack_stream *stream, const struct stream_item *item,
                            yyjson_val *delta) {
     yyjson_val *function = yyjson_obj_get(delta, "function");
     yyjson_val *arguments = yyjson_obj_get(function, "arguments");
-    return !stream_is_text(yyjson_obj_get(delta, "id")) &&
-           stream_is_text(yyjson_obj_get(function, "name")) &&
-           (stream_is_text(arguments) || yyjson_is_obj(arguments)) &&
-           stream_is_whole(stream, yyjson_mut_obj_get(item->object, "function"), "arguments");
+    yyjson_val *name = yyjson_obj_get(function, "name");
+    yyjson_mut_val *known = yyjson_mut_obj_get(item->object, "function");
+    return !stream_is_text(yyjson_obj_get(delta, "id")) && stream_is_text(name) &&
+           (stream_is_text(arguments) || yyjson_is_obj(arguments) ||
+            !stream_has_text(stream, known, "name", name)) &&
+           stream_is_whole(stream, known, "arguments");
 }
 
 /* The call that a delta continues; NULL: it begins a call. Some providers leave out the index, and
@@ -54,10 +56,13 @@ static int begin_call(struct toolrack_stream *stream, yyjson_val *delta,
     return code;
 }
 
-/* Names arrive in one piece; some providers repeat them with each piece of the arguments. */
+/* Names arrive in one piece from most providers, from some in several; others repeat the whole name
+ * with each piece of the arguments. */
 static void add_name(struct toolrack_stream *stream, yyjson_mut_val *made, yyjson_val *name) {
-    if (stream_is_text(name)) {
+    if (stream_is_text(name) && yyjson_mut_obj_get(made, "name") == NULL) {
         stream_set(stream, made, "name", name);
+    } else if (stream_is_text(name) && !stream_has_text(stream, made, "name", name)) {
+        stream_gather(stream, made, "name", name, false);
     }
 }
 

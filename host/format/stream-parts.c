@@ -161,6 +161,18 @@ static struct stream_text *known_text(const struct toolrack_stream *stream,
     return NULL;
 }
 
+bool stream_has_text(const struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
+                     yyjson_val *text) {
+    const struct stream_text *known = known_text(stream, object, key);
+    const char *string = yyjson_get_str(text);
+    const size_t length = yyjson_get_len(text);
+    if (known == NULL) {
+        return yyjson_mut_equals_strn(yyjson_mut_obj_get(object, key), string, length);
+    }
+    return known->text.length == length && length > 0 &&
+           memcmp(known->text.data, string, length) == 0;
+}
+
 /* The growing string at `key`, created with the present value; NULL: no memory. */
 static struct stream_text *find_text(struct toolrack_stream *stream, yyjson_mut_val *object,
                                      const char *key) {

@@ -119,6 +119,10 @@ bool stream_is_text(yyjson_val *value);
 /** Pass a piece of the model's text to the callback; other values than strings are ignored. */
 void stream_show(struct toolrack_stream *stream, yyjson_val *text);
 
+/** Whether the string at `key` of an object is, as far as it was gathered, this one. */
+bool stream_has_text(const struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
+                     yyjson_val *text);
+
 /** Append to the string at `key` of an object of the message. A value that is not a string is
  * ignored. */
 void stream_gather(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,

@@ -533,6 +533,41 @@ static void a_name_that_is_said_again_is_one_name(void **state) {
              "\"arguments\":\"{}\"}}],\"content\":null}");
 }
 
+static void a_name_in_pieces_is_one_name(void **state) {
+    (void)state;
+    comes_to(TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"tool_calls\":["
+             "{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"text_\"}},"
+             "{\"index\":1,\"id\":\"b\",\"function\":{\"name\":\"calc\",\"arguments\":\"\"}},"
+             "{\"index\":0,\"function\":{\"name\":\"statis\"}},"
+             "{\"index\":1,\"function\":{\"name\":\"ulator\",\"arguments\":\"{}\"}},"
+             "{\"index\":0,\"function\":{\"name\":\"tics\"}},"
+             "{\"index\":0,\"function\":{\"name\":\"text_statistics\",\"arguments\":\"{}\"}}"
+             "]}}]}\n\n"
+             "data: [DONE]\n\n",
+             "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":"
+             "\"text_statistics\",\"arguments\":\"{}\"}},{\"id\":\"b\",\"function\":{\"name\":"
+             "\"calculator\",\"arguments\":\"{}\"}}],\"content\":null}");
+    comes_to(TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"function_call\":{\"name\":\"calc\"}}}]}\n\n"
+             "data: {\"choices\":[{\"delta\":{\"function_call\":{\"name\":\"ulator\",\"arguments\":"
+             "\"{}\"}}}]}\n\n"
+             "data: [DONE]\n\n",
+             "{\"role\":\"assistant\",\"function_call\":{\"name\":\"calculator\",\"arguments\":"
+             "\"{}\"},\"content\":null}");
+    /* Without ids a name behind a complete call is that of another one. */
+    comes_to(
+            TOOLRACK_FORMAT_OPENAI,
+            "data: {\"choices\":[{\"delta\":{\"tool_calls\":["
+            "{\"index\":0,\"function\":{\"name\":\"add\",\"arguments\":\"{}\"}},"
+            "{\"index\":0,\"function\":{\"name\":\"echo\",\"arguments\":\"\"}},"
+            "{\"index\":0,\"function\":{\"arguments\":\"{}\"}}]}}]}\n\n"
+            "data: [DONE]\n\n",
+            "{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"add\",\"arguments\":"
+            "\"{}\"},\"id\":\"odAePDPM1\"},{\"function\":{\"name\":\"echo\",\"arguments\":\"{}\"},"
+            "\"id\":\"aBSWgRBOT\"}],\"content\":null}");
+}
+
 static void of_several_answers_the_first_counts(void **state) {
     (void)state;
     comes_to(TOOLRACK_FORMAT_GEMINI,
@@ -867,6 +902,7 @@ int main(void) {
             cmocka_unit_test(events_that_say_nothing_are_ignored),
             cmocka_unit_test(calls_without_ids_are_told_apart),
             cmocka_unit_test(a_name_that_is_said_again_is_one_name),
+            cmocka_unit_test(a_name_in_pieces_is_one_name),
             cmocka_unit_test(of_several_answers_the_first_counts),
             cmocka_unit_test(a_call_that_was_cut_off_has_no_arguments),
             cmocka_unit_test(each_ending_has_a_word),
