@@ -345,6 +345,8 @@ struct fit_tool {
     size_t intent_count;
     struct deeds_done deeds;
     bool changes;
+    struct orders_verb verbs[2];
+    size_t verb_count;
     struct purpose *purposes;
     size_t purpose_count;
     struct slot *slots;
@@ -497,6 +499,18 @@ static double density_of(const struct tool_words *tool) {
     return share * share;
 }
 
+/* Descriptions begin with a verb, "Greet a person", and names often. */
+static void add_verb(struct fit_tool *tool, const struct tool_words *words, enum tool_field field) {
+    size_t at = 0;
+    while (at < words->words.count && tool_words_field(words, &words->words.items[at]) < field) {
+        at++;
+    }
+    if (at < words->words.count && tool_words_field(words, &words->words.items[at]) == field) {
+        tool->verb_count += orders_verb_of(&words->words.items[at], field == TOOL_NAME,
+                                           &tool->verbs[tool->verb_count]);
+    }
+}
+
 /* The arrays are as large as the tool needs them. */
 static struct fit_tool *make_tool(const struct reading *reading) {
     const struct words *words = &reading->words.words;
@@ -530,6 +544,8 @@ static struct fit_tool *make_tool(const struct reading *reading) {
     tool->intent_count = copy_labels(reading->intents, reading->intent_count, tool->intents);
     deeds_of_tool(&reading->words, &tool->deeds);
     tool->changes = mood_changes(&reading->words);
+    add_verb(tool, &reading->words, TOOL_DESCRIPTION);
+    add_verb(tool, &reading->words, TOOL_NAME);
     return tool;
 }
 
@@ -564,6 +580,11 @@ void fit_tool_destroy(struct fit_tool *tool) {
 
 const char *fit_tool_intent(const struct fit_tool *tool) {
     return tool->intent_count > 0 ? tool->intents[0].id : NULL;
+}
+
+size_t fit_tool_verbs(const struct fit_tool *tool, const struct orders_verb **ret) {
+    *ret = tool->verbs;
+    return tool->verb_count;
 }
 
 bool fit_tool_is_named(const void *tool, const char *stem, size_t length) {

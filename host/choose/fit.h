@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "choose/deed.h"
 #include "choose/label.h"
+#include "choose/orders.h"
 #include "choose/refused.h"
 #include "choose/tool-words.h"
 
@@ -96,6 +97,10 @@ size_t fit_tool_size(const struct fit_tool *tool);
 
 /** The id of what it does most certainly; NULL: that is not known. [any-thread] */
 const char *fit_tool_intent(const struct fit_tool *tool);
+
+/** The verbs by which it says what it does, of its description and of its name; 0 to 2 of them.
+ * [any-thread] */
+size_t fit_tool_verbs(const struct fit_tool *tool, const struct orders_verb **ret);
 
 /** Whether the name or the title of a tool has a word. `tool` is a struct fit_tool. [any-thread] */
 bool fit_tool_is_named(const void *tool, const char *stem, size_t length);

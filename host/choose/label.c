@@ -20,8 +20,11 @@ size_t label_place(const struct label_names *names, const char *id, size_t lengt
 }
 
 void label_begin(struct label_tally *tally, const struct label_names *names) {
-    memset(tally, 0, sizeof *tally);
     tally->names = names;
+    for (size_t i = 0; i < names->count; i++) {
+        tally->sums[i].weight = 0;
+        tally->sums[i].reason_count = 0;
+    }
 }
 
 void label_add(struct label_tally *tally, size_t label, const struct label_reason *reason) {

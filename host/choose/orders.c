@@ -38,13 +38,14 @@ static bool is_base(const struct word *word) {
             (!ends_with(word, "s") || ends_with(word, "ss")));
 }
 
-void orders_verbs_add(struct orders_verbs *verbs, const struct word *word, bool name) {
-    if (verbs->count < ORDERS_VERBS_MAX && word->kind == WORD_LETTERS && !word->stop &&
-        word->stem_length < ORDERS_VERB_SIZE) {
-        memcpy(verbs->items[verbs->count].stem, word->stem, word->stem_length);
-        verbs->items[verbs->count].stem[word->stem_length] = '\0';
-        verbs->items[verbs->count++].name = name;
+bool orders_verb_of(const struct word *word, bool name, struct orders_verb *ret) {
+    if (word->kind != WORD_LETTERS || word->stop || word->stem_length >= ORDERS_VERB_SIZE) {
+        return false;
     }
+    memcpy(ret->stem, word->stem, word->stem_length);
+    ret->stem[word->stem_length] = '\0';
+    ret->name = name;
+    return true;
 }
 
 /* Whether a tool says of itself that it does what a word says. */

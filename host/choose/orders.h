@@ -21,13 +21,14 @@ struct clauses;
 #define ORDERS_VERBS_MAX 48u
 #define ORDERS_VERB_SIZE 32u
 
-/** Verbs by what tools say of themselves: "greet", where one is described as "Greet a person". */
+/** A verb by what a tool says of itself: "greet", where it is described as "Greet a person". */
+struct orders_verb {
+    char stem[ORDERS_VERB_SIZE];
+    /** It is only a name, and names may be nouns: a verb where a clause begins with it. */
+    bool name;
+};
 struct orders_verbs {
-    struct {
-        char stem[ORDERS_VERB_SIZE];
-        /** It is only a name, and names may be nouns: a verb where a clause begins with it. */
-        bool name;
-    } items[ORDERS_VERBS_MAX];
+    struct orders_verb items[ORDERS_VERBS_MAX];
     size_t count;
 };
 
@@ -44,9 +45,11 @@ struct orders {
     size_t count; /**< 1 at least, unless there is no word */
 };
 
-/** Add a verb by the stem of a word; a word that says nothing, or is too long, is none.
- * @param name  see struct orders_verbs. [any-thread] */
-void orders_verbs_add(struct orders_verbs *verbs, const struct word *word, bool name);
+/** The verb that the first word of a tool's name or description is; a word that says nothing, or is
+ * too long, is none.
+ * @param name  see struct orders_verb
+ * @return whether it is one. [any-thread] */
+bool orders_verb_of(const struct word *word, bool name, struct orders_verb *ret);
 
 /** Divide a text into orders, one behind the other, without gaps: words before the first belong to
  * the first, pieces that want nothing to the order before.

@@ -12,11 +12,17 @@ struct stem {
     size_t length;
 };
 
-/* An ending, and what takes its place if what is left of it has a vowel and a consonant. */
+/* An ending, and what takes its place if what is left of it has a vowel and a consonant. Its last
+ * letter is compared first: few words have one of them, and the comparisons were 9 % of the
+ * instructions of a selection. */
 struct ending {
     const char *from;
     const char *to;
+    unsigned char length; /* of `from` */
+    char last;            /* letter of `from` */
 };
+#define ENDING(from, to) \
+    { from, to, sizeof from - 1, from[sizeof from - 2] }
 
 /* ----------------------------------------------------------------- letters */
 
@@ -71,20 +77,21 @@ static bool ends(const struct stem *stem, const char *ending) {
     return stem->length > length && memcmp(stem->text + stem->length - length, ending, length) == 0;
 }
 
-static void replace(struct stem *stem, const char *from, const char *to) {
-    stem->length -= strlen(from);
-    memcpy(stem->text + stem->length, to, strlen(to));
-    stem->length += strlen(to);
+static void replace(struct stem *stem, const struct ending *ending) {
+    size_t length = strlen(ending->to);
+    stem->length -= ending->length;
+    memcpy(stem->text + stem->length, ending->to, length);
+    stem->length += length;
 }
 
 /* Replace the one ending of a table that the word has, if what is before it measures more than
  * `least`. */
 static void replace_one(struct stem *stem, const struct ending *endings, size_t least) {
-    for (size_t i = 0; endings[i].from != NULL; i++) {
-        const char *from = endings[i].from;
-        if (ends(stem, from)) {
-            if (measure(stem, stem->length - strlen(from)) > least) {
-                replace(stem, from, endings[i].to);
+    char last = stem->text[stem->length - 1];
+    for (const struct ending *ending = endings; ending->from != NULL; ending++) {
+        if (ending->last == last && ends(stem, ending->from)) {
+            if (measure(stem, stem->length - ending->length) > least) {
+                replace(stem, ending);
             }
             return;
         }
@@ -121,22 +128,26 @@ static void drop_past(struct stem *stem) {
 
 /* The endings of steps 2 to 4; of two that a word has, the longer is first. */
 static const struct ending of_nouns[] = {
-        {"ational", "ate"}, {"ization", "ize"}, {"iveness", "ive"}, {"fulness", "ful"},
-        {"ousness", "ous"}, {"tional", "tion"}, {"biliti", "ble"},  {"entli", "ent"},
-        {"ousli", "ous"},   {"ation", "ate"},   {"alism", "al"},    {"aliti", "al"},
-        {"iviti", "ive"},   {"enci", "ence"},   {"anci", "ance"},   {"izer", "ize"},
-        {"abli", "able"},   {"alli", "al"},     {"ator", "ate"},    {"logi", "log"},
-        {"eli", "e"},       {NULL, NULL},
+        ENDING("ational", "ate"), ENDING("ization", "ize"), ENDING("iveness", "ive"),
+        ENDING("fulness", "ful"), ENDING("ousness", "ous"), ENDING("tional", "tion"),
+        ENDING("biliti", "ble"),  ENDING("entli", "ent"),   ENDING("ousli", "ous"),
+        ENDING("ation", "ate"),   ENDING("alism", "al"),    ENDING("aliti", "al"),
+        ENDING("iviti", "ive"),   ENDING("enci", "ence"),   ENDING("anci", "ance"),
+        ENDING("izer", "ize"),    ENDING("abli", "able"),   ENDING("alli", "al"),
+        ENDING("ator", "ate"),    ENDING("logi", "log"),    ENDING("eli", "e"),
+        {.from = NULL},
 };
 static const struct ending of_adjectives[] = {
-        {"icate", "ic"}, {"ative", ""}, {"alize", "al"}, {"iciti", "ic"},
-        {"ical", "ic"},  {"ness", ""},  {"ful", ""},     {NULL, NULL},
+        ENDING("icate", "ic"), ENDING("ative", ""), ENDING("alize", "al"), ENDING("iciti", "ic"),
+        ENDING("ical", "ic"),  ENDING("ness", ""),  ENDING("ful", ""),     {.from = NULL},
 };
 static const struct ending of_all[] = {
-        {"ement", ""}, {"ance", ""}, {"ence", ""},  {"able", ""},  {"ible", ""}, {"ment", ""},
-        {"ant", ""},   {"ent", ""},  {"ism", ""},   {"ate", ""},   {"iti", ""},  {"ous", ""},
-        {"ive", ""},   {"ize", ""},  {"sion", "s"}, {"tion", "t"}, {"al", ""},   {"er", ""},
-        {"ic", ""},    {"ou", ""},   {NULL, NULL},
+        ENDING("ement", ""), ENDING("ance", ""), ENDING("ence", ""),  ENDING("able", ""),
+        ENDING("ible", ""),  ENDING("ment", ""), ENDING("ant", ""),   ENDING("ent", ""),
+        ENDING("ism", ""),   ENDING("ate", ""),  ENDING("iti", ""),   ENDING("ous", ""),
+        ENDING("ive", ""),   ENDING("ize", ""),  ENDING("sion", "s"), ENDING("tion", "t"),
+        ENDING("al", ""),    ENDING("er", ""),   ENDING("ic", ""),    ENDING("ou", ""),
+        {.from = NULL},
 };
 
 static void drop_last_letter(struct stem *stem) {

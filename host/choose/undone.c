@@ -10,9 +10,6 @@
 #include "choose/turns.h"
 #include "choose/values-parts.h"
 
-/* Bytes of a description in which its first word stands. */
-#define VERB_BYTES_MAX 64u
-
 /* Another tool has a wish if it fits that so much better. */
 #define OTHER_FACTOR 1.5
 
@@ -154,30 +151,16 @@ static int read_own(struct selecting *selecting, struct toolrack_error *err) {
     return values_read(text, selecting->asked.length, &selecting->asked.said, &selecting->own, err);
 }
 
-/* The first word of a text as a verb of its tool. */
-static int add_verb(struct orders_verbs *verbs, const char *text, bool name,
-                    struct toolrack_error *err) {
-    CLEANUP(words_finish) struct words words = {0};
-    int code = text != NULL ? words_read(text, strnlen(text, VERB_BYTES_MAX), &words, err) : 0;
-    if (code == 0 && words.count > 0) {
-        orders_verbs_add(verbs, &words.items[0], name);
-    }
-    return code;
-}
-
-/* What the tools that match say they do: descriptions begin with a verb, "Greet a person", and
- * names often. */
-static int read_verbs(const struct selecting *selecting, struct orders_verbs *ret,
-                      struct toolrack_error *err) {
-    const struct shortlist *shortlist = &selecting->shortlist;
-    int code = 0;
+/* What the tools that match say they do. */
+static void read_verbs(const struct selecting *selecting, struct orders_verbs *ret) {
     ret->count = 0;
-    for (size_t i = 0; code == 0 && i < shortlist->count; i++) {
-        const struct toolrack_tool *tool = shortlist->items[i].tool;
-        code = add_verb(ret, toolrack_tool_description(tool), false, err);
-        code = code < 0 ? code : add_verb(ret, toolrack_tool_name(tool), true, err);
+    for (size_t i = 0; i < selecting->shortlist.count; i++) {
+        const struct orders_verb *verbs;
+        size_t count = fit_tool_verbs(profile_fit(selecting->profiles[i]), &verbs);
+        for (size_t k = 0; k < count && ret->count < ORDERS_VERBS_MAX; k++) {
+            ret->items[ret->count++] = verbs[k];
+        }
     }
-    return code;
 }
 
 int undone_find(struct selecting *selecting, const struct shortlisted *found,
@@ -197,9 +180,8 @@ int undone_find(struct selecting *selecting, const struct shortlisted *found,
         pieces.count--;
     }
     struct orders_verbs verbs = {.count = 0};
-    int code = pieces.count > 1 ? read_verbs(selecting, &verbs, err) : 0;
-    if (code < 0) {
-        return code;
+    if (pieces.count > 1) {
+        read_verbs(selecting, &verbs);
     }
     orders_read(asked->wording.text, &selecting->words, &pieces, &verbs, &selecting->orders);
     mark_done(selecting, found);

@@ -225,6 +225,7 @@ static void end_word(struct reader *reader, enum word_kind kind) {
     reader->memory += length;
     word.joined = is_joined(reader, &word);
     set_stem(reader, &word);
+    word.hash = lexicon_hash(LEXICON_HASH_EMPTY, word.stem, word.stem_length);
     words->items[words->count++] = word;
     reader->open_length = 0;
 }
@@ -555,6 +556,9 @@ size_t words_key(const struct words *words, size_t at, size_t count, char *ret, 
 
 size_t words_match(const struct words *words, size_t at, const struct lexicon *lexicon,
                    const struct lexicon_row **ret_first, size_t *ret_rows) {
+    if (!lexicon_may_begin(lexicon, words->items[at].hash)) {
+        return 0;
+    }
     char key[LEXICON_KEY_MAX];
     size_t lengths[LEXICON_KEY_MAX + 1]; /* of the first words as a key, and their hashes */
     uint32_t hashes[LEXICON_KEY_MAX + 1];

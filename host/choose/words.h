@@ -35,6 +35,7 @@ struct word {
     uint32_t end;
     const char *text;    /**< folded and in lower case, not zero-terminated */
     const char *stem;    /**< without its ending: "delete", "deleting" are "delet"; else the text */
+    uint32_t hash;       /**< of the stem, lexicon_hash() */
     uint8_t text_length; /**< in bytes */
     uint8_t stem_length; /**< in bytes */
     uint8_t clause;      /**< the number of its clause, from 0: up to a full stop, or "then" */

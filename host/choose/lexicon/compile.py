@@ -85,6 +85,7 @@ class Table:
                 blob += text.encode() + b"\0"
         words_max = max((len(WORD.findall(key)) for key, _ in self.rows), default=0)
         slots = self.slots()
+        firsts = self.firsts()
         out.append(f"static const unsigned char {self.name}_text[] = {{")
         for at in range(0, len(blob), 24):
             out.append("    " + "".join(f"{byte}," for byte in blob[at:at + 24]))
@@ -95,8 +96,21 @@ class Table:
         out.append(f"static const struct lexicon_slot {self.name}_slots[] = {{")
         out += [f"    {{{tag}, {row}}}," for tag, row in slots]
         out.append("};")
+        out.append(f"static const unsigned char {self.name}_firsts[] = {{")
+        out += ["    " + "".join(f"{byte}," for byte in firsts[at:at + 24]) for at in range(0, len(firsts), 24)]
+        out.append("};")
         out.append(f"const struct lexicon lexicon_{self.name} = {{(const char *){self.name}_text, {self.name}_rows, "
-                   f"{len(self.rows)}, {words_max}, {self.name}_slots, {len(slots) - 1}}};")
+                   f"{len(self.rows)}, {words_max}, {self.name}_slots, {len(slots) - 1}, {self.name}_firsts, "
+                   f"{8 * len(firsts) - 1}}};")
+
+    def firsts(self):
+        """A set of bits: that of the hash of each key's first word, at most one of eight."""
+        hashes = {hash_of(WORD.match(key).group().encode()) for key, _ in self.rows}
+        bits = bytearray(max(1, 1 << (len(hashes) - 1).bit_length()))
+        for value in hashes:
+            at = value & (8 * len(bits) - 1)
+            bits[at // 8] |= 1 << at % 8
+        return bits
 
     def slots(self):
         """A hash table of the keys, at most half full: (upper half of the hash, first row from 1)."""
