@@ -2,7 +2,6 @@
 #include <signal.h>
 #include <string.h>
 #include <strings.h>
-#include <yyjson.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -10,52 +9,43 @@
 #include "cli/ask.h"
 #include "cli/pager.h"
 #include "cli/width.h"
-
-CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
-
-/* Bytes of the arguments that are shown with the question. */
-static size_t shown_of(const char *arguments) {
-    size_t length = strlen(arguments);
-    return length <= ASK_ARGUMENTS_SHOWN_MAX ? length
-                                             : utf8_cut(arguments, ASK_ARGUMENTS_SHOWN_MAX);
-}
-
-/* The calls of a plan, a line for each. False: they are no list. */
-static bool add_calls(const struct ask *ask, struct buf *text, const char *calls) {
-    CLEANUP(yyjson_doc_freep)
-    yyjson_doc *doc = yyjson_read(calls, strlen(calls), YYJSON_READ_NUMBER_AS_RAW);
-    yyjson_val *root = yyjson_doc_get_root(doc);
-    size_t at;
-    size_t count;
-    yyjson_val *call;
-    if (!yyjson_is_arr(root)) {
-        return false;
-    }
-    yyjson_arr_foreach (root, at, count, call) {
-        CLEANUP(freep) char *line = yyjson_val_write(call, YYJSON_WRITE_NOFLAG, NULL);
-        text->failed = text->failed || line == NULL;
-        if (line != NULL) {
-            ask_add_text(ask, text, "  ", line, strlen(line), true);
-        }
-    }
-    return true;
-}
+#include "view/arguments.h"
+#include "view/tool.h"
 
 /* Its name is plan "NAME", and its version a hash. */
 static bool is_plan(const struct toolrack_approval_request *request) {
     return strchr(request->tool, ' ') != NULL;
 }
 
-static void add_request(const struct ask *ask, struct buf *text,
+/* Append lines of what a caller wrote. Where the terminal breaks one, it goes on further to the
+ * right: no part of a value looks like an argument, or like a line of the host's. */
+static void add_lines(const struct ask *ask, struct buf *text, const struct buf *lines,
+                      size_t length) {
+    CLEANUP(buf_finish) struct buf escaped = BUF_INIT;
+    if (!lines->failed) {
+        text_add_escaped(&escaped, lines->data, length);
+    }
+    text->failed = text->failed || lines->failed || escaped.failed;
+    for (size_t at = 0; !text->failed && at < escaped.length;) {
+        const char *end = memchr(escaped.data + at, '\n', escaped.length - at);
+        size_t next = end != NULL ? (size_t)(end - escaped.data) : escaped.length;
+        /* White space in a string matters. */
+        width_wrap(text, "  ", "        ", escaped.data + at, next - at, ask_columns(ask), true);
+        at = next + 1;
+    }
+}
+
+/* @return whether all of the arguments is shown */
+static bool add_request(const struct ask *ask, struct buf *text,
                         const struct toolrack_approval_request *request) {
-    size_t length = strlen(request->arguments);
-    size_t shown = shown_of(request->arguments);
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    CLEANUP(buf_finish) struct buf lines = BUF_INIT;
     text_add_line(&line, request->tool, strlen(request->tool));
     if (!is_plan(request)) {
         buf_add_char(&line, ' ');
         text_add_line(&line, request->version, strlen(request->version));
-        buf_add_text(&line, ", of plugin ");
+        buf_printf(&line, " (%s), of plugin ",
+                   view_permission((enum toolrack_permission)request->permission));
         text_add_line(&line, request->plugin, strlen(request->plugin));
     }
     buf_add_text(&line, ": ");
@@ -64,15 +54,16 @@ static void add_request(const struct ask *ask, struct buf *text,
     if (!text->failed) {
         width_wrap(text, "", "  ", line.data, line.length, ask_columns(ask), false);
     }
-    if (is_plan(request) && shown == length && add_calls(ask, text, request->arguments)) {
-        return;
+    bool is_whole = view_add_arguments(&lines, request->arguments, ASK_VALUE_SHOWN_MAX);
+    if (lines.failed || lines.length <= ASK_ARGUMENTS_SHOWN_MAX) {
+        add_lines(ask, text, &lines, lines.length);
+        return is_whole;
     }
-    /* White space in a string matters. */
-    ask_add_text(ask, text, "  ", request->arguments, shown, true);
-    if (shown < length) {
-        buf_printf(text, "  and %zu bytes more that are not shown, of %zu; v shows all\n",
-                   length - shown, length);
-    }
+    size_t shown = utf8_cut(lines.data, ASK_ARGUMENTS_SHOWN_MAX);
+    add_lines(ask, text, &lines, shown);
+    buf_printf(text, "  and %zu bytes more that are not shown; v shows all\n",
+               lines.length - shown);
+    return false;
 }
 
 /* TOOLRACK_APPROVAL_ASK_LATER when the line is not an answer. */
@@ -93,9 +84,11 @@ static bool wants_all(const struct buf *line) {
 
 /* Show all of the arguments, in the pager if there is one. False: it was shown to nobody. */
 static bool show_arguments(const struct ask *ask, const char *arguments) {
+    CLEANUP(buf_finish) struct buf lines = BUF_INIT;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     int number = 0;
-    ask_add_text(ask, &text, "  ", arguments, strlen(arguments), true);
+    (void)view_add_arguments(&lines, arguments, SIZE_MAX);
+    add_lines(ask, &text, &lines, lines.length);
     if (text.failed) {
         return false;
     }
@@ -112,10 +105,9 @@ static bool show_arguments(const struct ask *ask, const char *arguments) {
 int ask_approval(const struct ask *ask, const struct toolrack_approval_request *request) {
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    bool is_long = request->arguments[shown_of(request->arguments)] != '\0';
-    bool seen = !is_long;
     ask_forget_typed(ask);
-    add_request(ask, &text, request);
+    bool seen = add_request(ask, &text, request);
+    const bool is_long = !seen;
     for (unsigned i = 0; i < ASK_TRIES_MAX && !text.failed; i++) {
         buf_printf(&text, "Let it run? [y]es, [a]lways for %s, %s[N]o: ",
                    is_plan(request) ? "its tools and any caller" : "any caller",

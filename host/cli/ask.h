@@ -72,11 +72,13 @@ bool ask_is_no(const char *text);
 int ask_person(const struct ask *ask, const char *tool, const char *message, const char *schema,
                char **ret_content);
 
-/* Bytes of arguments that are shown at first. */
+/* Bytes of arguments, and of one value of them, that are shown at first. */
 #define ASK_ARGUMENTS_SHOWN_MAX 4096u
+#define ASK_VALUE_SHOWN_MAX     512u
 
-/** Ask whether a call may run: once, always, or not. Of longer arguments the beginning is shown,
- * how many bytes are not, and `v` shows all; a yes counts only after that.
+/** Ask whether a call may run: once, always, or not. Each argument is a line. Of longer ones
+ * the beginning is shown, how many bytes there are, and `v` shows all; a yes counts only after
+ * that.
  * @return enum toolrack_approval; DENY for anything but a clear yes, and when the question ends
  *         before it is answered. [call-thread] */
 int ask_approval(const struct ask *ask, const struct toolrack_approval_request *request);

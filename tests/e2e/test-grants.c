@@ -107,8 +107,8 @@ static void a_question_names_its_node(void **state) {
            "plan *: 1 of its calls needs approval; *Let it run? *[N]o: "
            "toolrack: this is run *\n"
            "toolrack: sum (add): succeeded\n"
-           "erase 1.0.0, of plugin kit: node 'later' of plan \"tidy \\\"up\\\"\": *\n"
-           "  {\"file\":3.0}\n"
+           "erase 1.0.0 (confirm), of plugin kit: node 'later' of plan \"tidy \\\"up\\\"\": *\n"
+           "  file: 3.0\n"
            "Let it run? *[N]o: toolrack: later (erase): succeeded\n");
     EXPECT(RUN_WITH({.typed = "y\nn\n"}, "run", "plan.json"), 5, "",
            "*toolrack: PermissionDenied: *node 'later' (erase): Tool 'erase' was denied *\n");
@@ -118,8 +118,8 @@ static void the_person_at_the_terminal_is_asked(void **state) {
     (void)state;
     const char *arguments = "{\"file\": \"a  b\\u001b[31m\"}";
     EXPECT(RUN_WITH({.typed = "y\n"}, "call", "erase", arguments), 0, "erased\n",
-           "erase 1.0.0, of plugin kit: * destroy something\n"
-           "  {\"file\":\"a  b\\u001B[31m\"}\n"
+           "erase 1.0.0 (confirm), of plugin kit: * destroy something\n"
+           "  file: \"a  b\\u001B[31m\"\n"
            "Let it run? [y]es, [a]lways for any caller, [N]o: ");
     EXPECT(RUN_WITH({.typed = "what\nyes\n"}, "call", "erase"), 0, "erased\n",
            "*[N]o: Let it run? *[N]o: ");
@@ -150,10 +150,10 @@ static void long_arguments_are_seen_before_a_yes(void **state) {
     static char arguments[8192];
     (void)snprintf(arguments, sizeof arguments, "{\"file\":\"%05000d the end\"}", 0);
     EXPECT(RUN_WITH({.typed = "y\nn\n"}, "call", "erase", arguments), 5, "",
-           "*\n  and * bytes more that are not shown, of 5019; v shows all\nLet it run? *[v]iew "
+           "*\n  file: \"0*\xe2\x80\xa6 (the first 512 of 5010 bytes)\nLet it run? *[v]iew "
            "all, [N]o:   not all of the arguments were shown; v shows them\nLet it run? *[N]o: *");
     EXPECT(RUN_WITH({.typed = "v\ny\n"}, "call", "erase", arguments), 0, "erased\n",
-           "*[N]o:   {\"file\":\"0*\n  0* the end\"}\nLet it run? *[N]o: ");
+           "*[N]o:   file: \"0*\n        0* the end\"\nLet it run? *[N]o: ");
 }
 
 static void ctrl_c_ends_the_question(void **state) {
@@ -162,7 +162,7 @@ static void ctrl_c_ends_the_question(void **state) {
             RUN_WITH(HOW(.typed = "", .wait_for = "[N]o: ", .send = SIGINT), "call", "erase");
     assert_int_equal(run.signal, SIGINT);
     assert_string_equal(run.out, "");
-    EXPECT_MATCH(run.err, "erase 1.0.0, *[N]o: \ntoolrack: Cancelled: *\n");
+    EXPECT_MATCH(run.err, "erase 1.0.0 *[N]o: \ntoolrack: Cancelled: *\n");
     run_finish(&run);
 }
 

@@ -668,6 +668,7 @@ static int approve_with(const char *input, const char *arguments) {
     const struct toolrack_approval_request request = {.tool = "send",
                                                       .version = "1.0.0",
                                                       .plugin = "mail",
+                                                      .permission = TOOLRACK_PERMISSION_CONFIRM,
                                                       .arguments = arguments,
                                                       .reason = "a\nreason"};
     int answer = ask_approval(&ask, &request);
@@ -683,7 +684,7 @@ static int approve_with(const char *input, const char *arguments) {
 static void approval_takes_a_clear_yes(void **state) {
     (void)state;
     assert_int_equal(approve_with("y\n", "{\"a\":\"x  y\"}"), TOOLRACK_APPROVAL_ALLOW_ONCE);
-    assert_string_equal(seen, "send 1.0.0, of plugin mail: a reason\n  {\"a\":\"x  y\"}\n"
+    assert_string_equal(seen, "send 1.0.0 (confirm), of plugin mail: a reason\n  a: \"x  y\"\n"
                               "Let it run? [y]es, [a]lways for any caller, [N]o: ");
     assert_int_equal(approve_with(" YES \n", "{}"), TOOLRACK_APPROVAL_ALLOW_ONCE);
     assert_int_equal(approve_with("Always\n", "{}"), TOOLRACK_APPROVAL_ALLOW_ALWAYS);
@@ -697,19 +698,43 @@ static void approval_takes_a_clear_yes(void **state) {
     static char arguments[ASK_ARGUMENTS_SHOWN_MAX + 11];
     memset(arguments, 'x', sizeof arguments - 1);
     assert_int_equal(approve_with("n\n", arguments), TOOLRACK_APPROVAL_DENY);
-    assert_non_null(strstr(seen,
-                           "xxx\n  and 10 bytes more that are not shown, of 4106; v shows all\n"
-                           "Let it run? [y]es, [a]lways for any caller, [v]iew all, [N]o: "));
+    assert_non_null(strstr(seen, "xxx\n  and 11 bytes more that are not shown; v shows all\n"
+                                 "Let it run? [y]es, [a]lways for any caller, [v]iew all, [N]o: "));
 }
 
-/* Of a plan each call is a line. */
+/* An argument is a line, and no value looks like another one; a long one has its length. */
+static void arguments_are_lines(void **state) {
+    (void)state;
+    static char arguments[2 * ASK_VALUE_SHOWN_MAX];
+    (void)snprintf(
+            arguments, sizeof arguments,
+            "{\"path\":\"/etc/a\\npath: /tmp\",\"count\":1.50,\"a: b\":null,\"list\":[1,{\"x\":"
+            "true}],\"body\":\"%0600d\"}",
+            0);
+    assert_int_equal(approve_with("y\nv\ny\n", arguments), TOOLRACK_APPROVAL_ALLOW_ONCE);
+    assert_non_null(strstr(seen,
+                           "  path: \"/etc/a\\npath: /tmp\"\n  count: 1.50\n  \"a: b\": null\n"
+                           "  list: [1,{\"x\":true}]\n  body: \"000"));
+    assert_non_null(strstr(seen, "0\xe2\x80\xa6 (the first 512 of 602 bytes)\nLet it run?"));
+    assert_non_null(strstr(seen, "  not all of the arguments were shown; v shows them\n"));
+    assert_non_null(strstr(seen, "000\"\nLet it run?"));
+    assert_int_equal(approve_with("n\n", "{}"), TOOLRACK_APPROVAL_DENY);
+    assert_non_null(strstr(seen, "\n  no arguments\nLet it run?"));
+}
+
+/* Of a plan each call is a line, with its arguments below. */
 static void calls_of_a_plan_are_lines(void **state) {
     (void)state;
     const struct toolrack_approval_request request = {
             .tool = "plan report",
             .version = "0123456789abcdef",
             .plugin = "plan",
-            .arguments = "[{\"node\":\"a\",\"arguments\":{\"n\":1.50}},{\"node\":\"b\"}]",
+            .arguments =
+                    "[{\"node\":\"a\",\"tool\":\"add\",\"version\":\"1.0.0\",\"permission\":"
+                    "\"confirm\",\"asks\":true,\"when\":true,\"for_each\":true,\"max_items\":3,"
+                    "\"attempts\":2,\"open\":true,\"arguments\":{\"n\":1.50}},{\"node\":\"b\","
+                    "\"tool\":\"run\",\"fallback\":true,\"calls\":\"wipe 1.0.0\",\"open\":false,"
+                    "\"arguments\":{}}]",
             .reason = "2 of its calls need approval"};
     struct ask ask;
     int out = memfd_create("terminal", MFD_CLOEXEC);
@@ -719,9 +744,15 @@ static void calls_of_a_plan_are_lines(void **state) {
     ssize_t length = pread(out, seen, sizeof seen - 1, 0);
     assert_true(length >= 0);
     seen[length] = '\0';
-    assert_string_equal(seen, "plan report: 2 of its calls need approval\n"
-                              "  {\"node\":\"a\",\"arguments\":{\"n\":1.50}}\n  {\"node\":\"b\"}\n"
-                              "Let it run? [y]es, [a]lways for its tools and any caller, [N]o: \n");
+    assert_string_equal(seen,
+                        "plan report: 2 of its calls need approval\n"
+                        "  a: add 1.0.0 (confirm), for each of at most 3 items, tried up to "
+                        "2 times, on a condition, with values that are not known yet, needs "
+                        "approval\n"
+                        "    n: 1.50\n"
+                        "  b: run, in the place of the node's tool if that fails, a plan that "
+                        "calls wipe 1.0.0\n"
+                        "Let it run? [y]es, [a]lways for its tools and any caller, [N]o: \n");
     ask_finish(&ask);
     (void)close(in);
     (void)close(out);
@@ -762,9 +793,10 @@ static void an_approval_shows_hidden_characters(void **state) {
     ssize_t length = pread(out, seen, sizeof seen - 1, 0);
     assert_true(length >= 0);
     seen[length] = '\0';
-    assert_string_equal(seen, "se\\u200bnd 1.0.0, of plugin ma\\u202eil: be\\u200b\\u001b[2Jcause\n"
-                              "  {\"to\":\"\\udb40\\udc61\"}\n"
-                              "Let it run? [y]es, [a]lways for any caller, [N]o: \n");
+    assert_string_equal(
+            seen, "se\\u200bnd 1.0.0 (safe), of plugin ma\\u202eil: be\\u200b\\u001b[2Jcause\n"
+                  "  to: \"\\udb40\\udc61\"\n"
+                  "Let it run? [y]es, [a]lways for any caller, [N]o: \n");
     ask_finish(&ask);
     (void)close(in);
     (void)close(out);
@@ -834,8 +866,8 @@ static void a_question_forges_no_line_of_the_host(void **state) {
             .reason = "r"};
     assert_int_equal(ask_approval(&ask, &request), TOOLRACK_APPROVAL_DENY);
     see_screen(typed, ": \n");
-    assert_string_equal(seen, "send 1.0.0, of\n  plugin m: r\n  {\"to\":\"x  y       \n"
-                              "  Let it run? [y]es\"\n  }\n"
+    assert_string_equal(seen, "send 1.0.0 (safe),\n  of plugin m: r\n  to: \"x  y       Le\n"
+                              "        t it run? [y\n        ]es\"\n"
                               "Let it run? [y]es, [a]lways for any caller, [N]o: \n");
     ask_finish(&ask);
     (void)close(terminal);
@@ -911,6 +943,7 @@ int main(void) {
             cmocka_unit_test(options_read_whole_numbers),
             cmocka_unit_test(durations_have_a_unit),
             cmocka_unit_test(approval_takes_a_clear_yes),
+            cmocka_unit_test(arguments_are_lines),
             cmocka_unit_test(calls_of_a_plan_are_lines),
             cmocka_unit_test(a_yes_counts_after_all_was_shown),
             cmocka_unit_test(an_approval_shows_hidden_characters),

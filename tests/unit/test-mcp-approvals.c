@@ -295,7 +295,7 @@ static void the_client_is_asked(void **state) {
     server_check(CALL("1", "act", "\"arguments\":{\"n\":1}," META_OF(FORMS)),
                  "*\"inputRequests\":{\"toolrack:approval-*\":{\"method\":\"elicitation/create\","
                  "\"params\":{*\"message\":\"The server asks for approval: may the tool act "
-                 "(version 1.0.0, plugin unit) run once with these arguments?\\n{\\\"n\\\":1}\\n"
+                 "(version 1.0.0, confirm, plugin unit) run once with these arguments?\\nn: 1\\n"
                  "Why: *\"enum\":[\"allow once\",\"deny\"]*");
     struct question question = ask(ACT("{\"n\":1}"));
     answer(ACT("{\"n\":1}"), &question, ALLOW, "*did {\\\"n\\\":1}*");

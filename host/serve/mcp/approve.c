@@ -16,6 +16,8 @@
 #include "serve/mcp/question.h"
 #include "serve/mcp/request.h"
 #include "serve/mcp/shares.h"
+#include "view/arguments.h"
+#include "view/tool.h"
 
 #define DIGEST_SIZE 32u
 #define NONCE_SIZE  16u
@@ -207,12 +209,19 @@ static void write_message(struct buf *out, const struct toolrack_approval_reques
         buf_add_text(out, " run once, with all these calls?\n");
     } else {
         buf_printf(out,
-                   "The server asks for approval: may the tool %s (version %s, plugin %s) run once "
-                   "with these arguments?\n",
-                   asked->tool, asked->version, asked->plugin);
+                   "The server asks for approval: may the tool %s (version %s, %s, plugin %s) run "
+                   "once with these arguments?\n",
+                   asked->tool, asked->version,
+                   view_permission((enum toolrack_permission)asked->permission), asked->plugin);
     }
-    text_add_escaped(out, asked->arguments, strlen(asked->arguments));
-    buf_add_text(out, "\nWhy: ");
+    /* All of them: a client has no way to show more. */
+    CLEANUP(buf_finish) struct buf lines = BUF_INIT;
+    (void)view_add_arguments(&lines, asked->arguments, SIZE_MAX);
+    out->failed = out->failed || lines.failed;
+    if (!lines.failed) {
+        text_add_escaped(out, lines.data, lines.length);
+    }
+    buf_add_text(out, "Why: ");
     text_add_line(out, asked->reason, strlen(asked->reason));
 }
 
