@@ -138,6 +138,10 @@ static void add_called(yyjson_mut_doc *doc, yyjson_mut_val *root,
         add_ms(doc, call, "duration_ms", called->duration_ns);
         document_add_text(doc, call, "error",
                           called->code < 0 ? toolrack_code_name(called->code) : NULL);
+        if (called->changed != NULL) {
+            (void)yyjson_mut_obj_add_val(doc, call, "changed",
+                                         yyjson_mut_rawcpy(doc, called->changed));
+        }
     }
 }
 

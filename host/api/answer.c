@@ -512,6 +512,7 @@ static void tell_end(const struct turn *turn, size_t index) {
     }
     const char *json = toolrack_result_json(answer->result, &end.length);
     end.text = json;
+    end.changed = toolrack_result_changed(answer->result, NULL);
     if (toolrack_result_is_content(answer->result) || json[0] == '"') {
         tell_content(turn, index, &end, json, end.length);
     } else {

@@ -4,13 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <yyjson.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/thread.h"
 #include "base/utf8.h"
 #include "schema/secret.h"
 #include "schema/tolerate.h"
+
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 /* Most values of a typed tool's arguments that need no allocation. */
 #define SLOTS_ON_STACK 32
@@ -815,6 +819,26 @@ static int load(struct call *call, const struct prepared **ret, struct toolrack_
     return code < 0 || may_take(call, CALL_PREPARES) ? code : given_up(err);
 }
 
+/* What was changed may be why the tool failed. The row of a call that failed has no other place for
+ * it. */
+__attribute__((noinline, cold)) static void tell_changes(const struct buf *changed,
+                                                         struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(changed->data, changed->length, 0);
+    size_t at;
+    size_t count;
+    yyjson_val *change;
+    yyjson_arr_foreach (yyjson_doc_get_root(doc), at, count, change) {
+        buf_printf(&text, "%sthe argument %s was changed to fit: %s", at > 0 ? "; " : "",
+                   yyjson_get_str(yyjson_obj_get(change, "field")),
+                   yyjson_get_str(yyjson_obj_get(change, "change")));
+    }
+    if (!text.failed && text.length > 0) {
+        utf8_make_line(text.data);
+        error_append(err, text.data);
+    }
+}
+
 static void hide_in_failure(const struct call *call, const struct buf *secrets,
                             struct toolrack_error *err) {
     if (secrets->length == 0 && !secrets->failed) {
@@ -850,6 +874,9 @@ static int run(struct call *call, const char *arguments, size_t length,
                                          : run_json(call, &checking, &out, err);
     if (code < 0) {
         hide_in_failure(call, &secrets, err);
+    }
+    if (code < 0 && checking.changed.length > 0) {
+        tell_changes(&checking.changed, err);
     }
     code = code < 0 ? code : result_end(&out, &checking.changed, ret, err);
     buf_finish(&checking.changed);

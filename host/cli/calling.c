@@ -139,6 +139,31 @@ static void print_result(struct cli *cli, const struct toolrack_result *result) 
     }
 }
 
+/* Append a result that is an object with what was changed in the arguments as `_meta`, as over MCP.
+ * @return false: there is no place for that, or no memory */
+static bool add_with_changes(struct buf *out, const struct toolrack_result *result) {
+    static const char meta_key[] = "_meta";
+    size_t length = 0;
+    const char *changed = toolrack_result_changed(result, NULL);
+    const char *json = toolrack_result_json(result, &length);
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = changed != NULL ? yyjson_read(json, length, YYJSON_READ_NUMBER_AS_RAW) : NULL;
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copy = yyjson_doc_mut_copy(doc, NULL);
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(copy);
+    yyjson_mut_val *meta = yyjson_mut_obj_get(root, meta_key);
+    if (yyjson_mut_is_obj(root) && meta == NULL) {
+        meta = yyjson_mut_obj_add_obj(copy, root, meta_key);
+    }
+    if (!yyjson_mut_is_obj(meta) ||
+        !yyjson_mut_obj_put(meta, yyjson_mut_str(copy, "toolrack/changed"),
+                            yyjson_mut_rawcpy(copy, changed))) {
+        return false;
+    }
+    CLEANUP(freep) char *text = yyjson_mut_write(copy, YYJSON_WRITE_NOFLAG, &length);
+    buf_add(out, text, text != NULL ? length : 0);
+    return text != NULL;
+}
+
 /* What was changed in the arguments is no part of the result. */
 static void tell_changes(const struct toolrack_result *result) {
     size_t length = 0;
@@ -184,6 +209,10 @@ int calling_run(struct cli *cli, const struct toolrack_tool *tool, const char *n
             cli_error_set_tool(cli, toolrack_error_tool(cli->err));
         }
         return cli_fail(cli);
+    }
+    if (cli->options.json && add_with_changes(&cli->out, result)) {
+        buf_add_char(&cli->out, '\n');
+        return CLI_OK;
     }
     tell_changes(result);
     print_result(cli, result);

@@ -45,6 +45,7 @@ struct agent {
 void agent_outcome_finish(struct agent_outcome *outcome) {
     for (size_t i = 0; i < outcome->called_count; i++) {
         free(outcome->called[i].tool);
+        free(outcome->called[i].changed);
     }
     free(outcome->called);
     buf_finish(&outcome->text);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <yyjson.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -10,6 +11,8 @@
 #include "base/text.h"
 #include "provider/key-pieces.h"
 #include "provider/said.h"
+
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 /* Bytes of a result that are read for its line: far more than the line has, since the key must be
  * masked before the text is cut, and white space is left out. */
@@ -169,7 +172,21 @@ static void keep(struct events *events, const char *tool, const struct agent_cal
                                   .tool = tool != NULL ? strdup(tool) : NULL,
                                   .state = state,
                                   .duration_ns = end->duration_ns,
-                                  .code = end->code};
+                                  .code = end->code,
+                                  .changed = end->changed != NULL ? strdup(end->changed) : NULL};
+}
+
+/* What was changed in the arguments, as the command says it of its own calls. */
+static void tell_changes(const struct events *events, const char *tool, const char *changed) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(changed, strlen(changed), 0);
+    size_t at;
+    size_t count;
+    yyjson_val *change;
+    yyjson_arr_foreach (yyjson_doc_get_root(doc), at, count, change) {
+        events_note(events, "%s: the argument %s was changed to fit: %s", tool,
+                    yyjson_get_str(yyjson_obj_get(change, "field")),
+                    yyjson_get_str(yyjson_obj_get(change, "change")));
+    }
 }
 
 static void take_end(void *user, size_t call, const struct agent_call_end *end) {
@@ -195,6 +212,9 @@ static void take_end(void *user, size_t call, const struct agent_call_end *end) 
     keep(events, kept != NULL ? kept->tool : NULL, end, state);
     if (kept != NULL && !read.failed && !line.failed) {
         kept->result = strdup(line.data);
+    }
+    if (end->changed != NULL && kept != NULL && kept->tool != NULL) {
+        tell_changes(events, kept->tool, end->changed);
     }
     tell_of_call(events, call,
                  &(struct toolrack_agent_event){.kind = TOOLRACK_AGENT_CALL_ENDED,

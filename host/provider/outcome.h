@@ -14,6 +14,8 @@ struct agent_call_end {
     size_t length;
     int code;             /**< 0, or that of the failure */
     uint64_t duration_ns; /**< since it began; 0: it did not */
+    const char *changed;  /**< as of toolrack_result_changed(); NULL: nothing, or it failed, which
+                           * says it itself */
 };
 
 /** Who is told of the calls of one message while they run, by their places in it; on the thread of
@@ -34,6 +36,7 @@ struct agent_called {
     const char *state; /**< static */
     uint64_t duration_ns;
     int code;
+    char *changed; /**< owned; what was changed in its arguments, JSON; NULL: nothing */
 };
 
 struct agent_outcome {

@@ -117,6 +117,15 @@ static void a_wrong_call_is_told_to_the_model(void **state) {
     EXPECT(AGENT("wrong-tool"), 0, "The sum is \"NotFound: *'subtract'*\".\n", NULL);
 }
 
+static void what_was_changed_in_arguments_is_told(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("encodes"), 0, "The sum is {\"o\":{\"s\":\"x\"}}.\n",
+           "*toolrack: echo: the argument /o was changed to fit: json-text\n*");
+    EXPECT_JSON(AGENT("encodes", "--json"), 0, "/called/0/changed",
+                "[{\"field\":\"/o\",\"change\":\"json-text\"}]");
+}
+
 static void a_model_that_never_stops_is_stopped(void **state) {
     (void)state;
     need_provider();
@@ -1334,6 +1343,7 @@ int main(void) {
             TEST(tools_are_told_to_the_model),
             TEST(calls_of_one_message_run_side_by_side),
             TEST(a_wrong_call_is_told_to_the_model),
+            TEST(what_was_changed_in_arguments_is_told),
             TEST(a_model_that_never_stops_is_stopped),
             TEST(of_many_calls_the_first_are_shown),
             TEST(a_message_with_too_many_calls_is_refused),

@@ -109,6 +109,23 @@ static void log_lines_go_to_standard_error(void **state) {
 
 /* ------------------------------------------------------------------- errors */
 
+/* What was changed in the arguments goes with a result that has a place for it. */
+static void what_was_changed_is_in_the_json(void **state) {
+    (void)state;
+    e2e_write("lax.json", "{\"arguments\": \"lax\"}");
+    EXPECT(RUN("call", "echo", "{\"n\":\"1.50\",\"o\":\"{}\"}", "--json", "--config", "lax.json"),
+           0,
+           "{\"n\":1.5,\"o\":{},\"_meta\":{\"toolrack/changed\":[{\"field\":\"/n\",\"change\":"
+           "\"number-text\"},{\"field\":\"/o\",\"change\":\"json-text\"}]}}\n",
+           "");
+    EXPECT(RUN("call", "echo", "{\"n\":\"2\"}", "--config", "lax.json"), 0, "{\"n\":2}\n",
+           "toolrack: the argument /n was changed to fit: number-text\n");
+    EXPECT(RUN("call", "add", "{\"a\":\"2\",\"b\":3}", "--json", "--config", "lax.json"), 0,
+           "5.0\n", "toolrack: the argument /a was changed to fit: number-text\n");
+    EXPECT(RUN("call", "echo", "{\"n\":1}", "--json", "--config", "lax.json"), 0, "{\"n\":1}\n",
+           "");
+}
+
 static void each_failure_has_its_exit_code(void **state) {
     (void)state;
     EXPECT(RUN("call", "addd"), 3, "",
@@ -242,6 +259,7 @@ int main(void) {
             TEST(results_are_text_or_json),
             TEST(a_terminal_is_sent_no_control_characters),
             TEST(log_lines_go_to_standard_error),
+            TEST(what_was_changed_is_in_the_json),
             TEST(each_failure_has_its_exit_code),
             TEST(each_failure_has_its_json),
             TEST(a_call_that_takes_too_long_exits_6),

@@ -342,6 +342,7 @@ const parts = {
     'calls-many': {say: (results) => (results.length === 0 ? {text: '', calls: Array(73).fill(add(2, 3))} : {text: `${results.length}`, calls: []})},
     'floods': {say: () => ({text: '', calls: Array(1025).fill(add(2, 3))})},
     'bad-arguments': {say: twoTurns([{name: 'add', args: '{"a": 2, "b": '}])},
+    'encodes': {say: twoTurns([{name: 'echo', args: {o: '{"s":"x"}'}}])},
     'wrong-tool': {say: twoTurns([{name: 'subtract', args: {a: 2, b: 3}}])},
     'erases': {say: twoTurns([{name: 'erase', args: {}}, {name: 'erase', args: {}}])},
     'plans': {say: inTurn(plan(planned))},

@@ -71,7 +71,14 @@ static int64_t twice(int64_t number, bool negative) {
     return negative ? -2 * number : 2 * number;
 }
 TR_TOOL(twice, "Twice a number", TR_I64, (TR_I64, number, "it"), (TR_BOOL, negative, "below zero"))
-TR_PLUGIN(("tolerant", .flags = TR_THREAD_SAFE), "1.0.0", echo, twice, bounds)
+static tr_status fails(struct tr_call *call) {
+    return tr_fail(call, TR_FAILED, NULL, "the disk is full");
+}
+TR_JSON_TOOL(fails, "Fails", TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {"n" : {"type" : "integer"}, "b" : {"type" : "boolean"}}
+             }))
+TR_PLUGIN(("tolerant", .flags = TR_THREAD_SAFE), "1.0.0", echo, twice, bounds, fails)
 
 static int set_up(void **state) {
     (void)state;
@@ -560,6 +567,22 @@ static void what_was_changed_is_in_the_row_of_the_call(void **state) {
     assert_non_null(strstr(text, "\"changed\":null"));
 }
 
+/* It may be why the tool failed. */
+static void a_failure_says_what_was_changed(void **state) {
+    (void)state;
+    CLEANUP(toolrack_result_freep) struct toolrack_result *result = NULL;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.tolerance = TOOLRACK_TOLERANCE_LAX;
+    assert_error(
+            toolrack_call(host, "fails", "{\"n\":\"1\",\"b\":\"yes\"}", &options, &result, &err),
+            TOOLRACK_E_EXECUTION_FAILED,
+            "the disk is full; the argument /n was changed to fit: number-text; the argument "
+            "/b was changed to fit: boolean-text");
+    assert_error(toolrack_call(host, "fails", "{\"n\":1}", &options, &result, &err),
+                 TOOLRACK_E_EXECUTION_FAILED, "the disk is full");
+    assert_null(strstr(err.message, "changed"));
+}
+
 /* The log has neither the text, which has the secret, nor the value in a message. */
 static void secrets_inside_of_json_text_are_masked(void **state) {
     (void)state;
@@ -642,6 +665,7 @@ int main(void) {
             cmocka_unit_test(what_nearly_fits_is_taken_as_far_as_the_call_says),
             cmocka_unit_test(models_may_send_json_text_where_nothing_else_is_said),
             cmocka_unit_test(what_was_changed_is_in_the_row_of_the_call),
+            cmocka_unit_test(a_failure_says_what_was_changed),
             cmocka_unit_test(secrets_inside_of_json_text_are_masked),
             cmocka_unit_test(whole_numbers_written_as_reals_are_compared_exactly),
     };

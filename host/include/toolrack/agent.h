@@ -145,7 +145,8 @@ struct toolrack_agent_options {
  *             also where usage is not complete), latency (milliseconds: first_byte_ms, to the first byte of
  *             the first response, or null; total_ms; tools_ms, in which calls ran), called (the
  *             first TOOLRACK_AGENT_CALLED_MAX calls: step, tool, state, duration_ms, error: the
- *             name of its code, or null)
+ *             name of its code, or null, and changed, as of toolrack_result_changed(), if
+ *             anything was)
  * @return 0; TOOLRACK_E_LIMIT_EXCEEDED after `steps_max` steps, and for a provider that stays busy;
  *         TOOLRACK_E_PERMISSION_DENIED for a key that is refused; TOOLRACK_E_CANCELLED;
  *         TOOLRACK_E_TIMEOUT; TOOLRACK_E_IO; TOOLRACK_E_INVALID, also for a transcript from which
