@@ -21,7 +21,6 @@
 #include "base/json.h"
 #include "base/name.h"
 #include "format/definitions.h"
-#include "format/limits.h"
 #include "format/turn.h"
 #include "registry/text.h"
 

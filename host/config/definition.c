@@ -10,7 +10,7 @@
 #include "base/name.h"
 #include "config/services.h"
 #include "config/validate.h"
-#include "schema/dialect.h"
+#include "schema/translate.h"
 
 /* A definition that is being read. */
 struct reader {
@@ -24,9 +24,7 @@ struct reader {
 /* ------------------------------------------------------------------ problems */
 
 /* Longest cause; a longer one is cut. */
-#define CAUSE_MAX         1024
-/* Most bytes of a type's name that are shown. */
-#define DIALECT_SHOWN_MAX 40
+#define CAUSE_MAX 1024
 
 /* `place` is that of the problem in the definition. */
 TOOLRACK_PRINTF(5, 6)
@@ -88,22 +86,16 @@ static const char *write_value(const struct reader *reader, yyjson_val *value) {
     return text;
 }
 
-/* A type of another language was written as JSON Schema names it. */
-static void say_dialect(void *user, const char *pointer, const char *said, const char *meant) {
-    const struct reader *reader = user;
+/* The schema is taken for something else than it says. */
+static void say_translated(void *user, const char *pointer, const char *fix, const char *cause) {
     char place[JSON_POINTER_MAX] = "/parameters";
-    char fix[64] = "leave the type out";
     strncat(place, pointer, sizeof place - strlen(place) - 1);
-    if (meant[0] != '\0') {
-        (void)snprintf(fix, sizeof fix, "write \"%s\"", meant);
-    }
-    say(reader, &(struct problem){.severity = TOOLRACK_SEVERITY_WARNING, .rule = "definition-type"},
-        place, fix, "\"%.*s\" is not a type of JSON Schema; it is taken for %s%s%s",
-        DIALECT_SHOWN_MAX, said, meant[0] != '\0' ? "\"" : "any value", meant,
-        meant[0] != '\0' ? "\"" : "");
+    say(user, &(struct problem){.severity = TOOLRACK_SEVERITY_WARNING, .rule = "definition-schema"},
+        place, fix, "%s", cause);
 }
 
-/* The schema of the arguments, in the arena. Other languages have other names of types. */
+/* The schema of the arguments, in the arena. Generators write it as other languages and earlier
+ * drafts have it. */
 static const char *write_parameters(struct reader *reader, yyjson_val *value) {
     yyjson_alc alc = arena_alc(reader->context->arena);
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
@@ -112,7 +104,7 @@ static const char *write_parameters(struct reader *reader, yyjson_val *value) {
         no_memory(reader);
         return NULL;
     }
-    dialect_correct(doc, copy, say_dialect, reader);
+    translate_schema(doc, reader->context->arena, copy, say_translated, reader);
     const char *text = yyjson_mut_val_write_opts(copy, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL);
     if (text == NULL) {
         no_memory(reader);

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "format/names.h"
 #include "format/tool.h"
 #include "toolrack/format.h"
 
@@ -18,15 +19,6 @@ struct format_limits {
     uint32_t count; /**< 0: as many as the provider allows */
     size_t bytes;   /**< of definitions; 0: no limit */
 };
-
-/** The name of a tool in a format: its own when the format accepts it, else a changed one that ends
- * in a hash of the whole name. It is the same in every process and version, and differs for every
- * other name.
- * @return whether it differs from `name`. [any-thread] */
-bool format_wire_name(enum toolrack_format format, const char *name, char ret[FORMAT_NAME_MAX + 1]);
-
-/** Whether a name of a tool or a property may be one that was changed for a format. [any-thread] */
-bool format_looks_made(const char *name, size_t length);
 
 /** Append the definitions of tools, in their order, as a JSON array, and to `report` the members of
  * a JSON array: an object for each thing that was changed or left out, separated by commas.

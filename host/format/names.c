@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
-#include "format/definitions.h"
+#include "format/names.h"
 #include "format/provider.h"
 
 #define HASH_BYTES  6u

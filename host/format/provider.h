@@ -62,11 +62,5 @@ extern const struct provider provider_mcp;
 /** The provider of a format; NULL for an unknown one. [any-thread] */
 const struct provider *provider_of(enum toolrack_format format);
 
-/** The name of a property in a definition: its own when the provider accepts it, else a changed
- * one, made as format_wire_name() makes names.
- * @return whether it differs. [any-thread] */
-bool format_wire_key(enum provider_keys keys, const char *key, size_t length,
-                     char ret[PROVIDER_KEY_MAX + 1]);
-
 /** Append `,"key":"text"`; nothing for NULL. */
 void provider_add_text(struct buf *out, const char *key, const char *text);

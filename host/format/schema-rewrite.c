@@ -9,10 +9,12 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/param-header.h"
+#include "format/names.h"
 #include "format/schema-fold.h"
 #include "format/schema-keyword.h"
 #include "format/schema-strict.h"
 #include "format/schema-type.h"
+#include "schema/draft.h"
 #include "schema/regex.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
@@ -171,6 +173,15 @@ static void rename_required(struct rewrite *rewrite, const char *own, size_t len
     }
 }
 
+/* Without a keyword that has schemas for properties, these are unevaluated ones. */
+static void allow_unevaluated(struct rewrite *rewrite, const struct place *place,
+                              yyjson_mut_val *schema) {
+    if (yyjson_mut_obj_remove_key(schema, "unevaluatedProperties") != NULL) {
+        format_report_add(rewrite->report, "rewritten", place,
+                          "unevaluatedProperties is left out, as a keyword beside it is");
+    }
+}
+
 /* Change the names of properties that the provider does not accept. What else says their names at
  * the root is left out: a call is checked with the tool's own schema. */
 static void rename_keys(struct rewrite *rewrite, const struct place *place) {
@@ -220,6 +231,7 @@ static void rename_keys(struct rewrite *rewrite, const struct place *place) {
             format_report_add(rewrite->report, "rewritten", place,
                               "%s is left out: it speaks of properties that are called otherwise",
                               naming[i]);
+            allow_unevaluated(rewrite, place, rewrite->root);
         }
     }
 }
@@ -436,39 +448,92 @@ static void rename_key(struct rewrite *rewrite, yyjson_mut_val *schema, const ch
     rewrite_put(rewrite, schema, now, value);
 }
 
-/* Replace "exclusiveMinimum": true beside a minimum. */
-static void update_exclusive(struct rewrite *rewrite, const struct place *place,
-                             yyjson_mut_val *schema, const char *key, const char *limit) {
-    yyjson_mut_val *exclusive = yyjson_mut_obj_get(schema, key);
-    if (!yyjson_mut_is_bool(exclusive)) {
-        return;
-    }
-    bool holds = yyjson_mut_get_bool(exclusive);
-    (void)yyjson_mut_obj_remove_key(schema, key);
-    if (holds && yyjson_mut_obj_get(schema, limit) != NULL) {
-        rename_key(rewrite, schema, limit, key);
-    }
-    format_report_add(rewrite->report, "rewritten", place, "%s is a number since draft 6", key);
+struct updating {
+    const struct rewrite *rewrite;
+    const struct place *place;
+};
+
+static void report_update(void *user, const char *what) {
+    const struct updating *updating = user;
+    format_report_add(updating->rewrite->report, "rewritten", updating->place, "%s", what);
 }
 
 /* Replace keywords of drafts 4 to 7 by those of 2020-12. */
 static void update_dialect(struct rewrite *rewrite, const struct place *place,
                            yyjson_mut_val *schema) {
-    yyjson_mut_val *items = yyjson_mut_obj_get(schema, "items");
-    if (yyjson_mut_is_arr(items)) {
-        if (yyjson_mut_arr_size(items) > 0) {
-            rename_key(rewrite, schema, "items", "prefixItems");
-        } else {
-            (void)yyjson_mut_obj_remove_key(schema, "items");
+    struct updating updating = {rewrite, place};
+    draft_update_items(schema, report_update, &updating);
+    draft_update_limits(schema, report_update, &updating);
+    draft_update_dependencies(rewrite->doc, schema, report_update, &updating);
+}
+
+/* ------------------------------------------------------- without a keyword */
+
+static bool is_new(void *user, yyjson_mut_val *kept, yyjson_mut_val *value) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *one;
+    (void)user;
+    yyjson_mut_arr_foreach(kept, at, count, one) {
+        if (yyjson_mut_equals(one, value)) {
+            return false;
         }
-        if (is_schema(yyjson_mut_obj_get(schema, "additionalItems"))) {
-            rename_key(rewrite, schema, "additionalItems", "items");
-        }
-        format_report_add(rewrite->report, "rewritten", place,
-                          "a list in items is called prefixItems since 2020-12");
     }
-    update_exclusive(rewrite, place, schema, "exclusiveMinimum", "minimum");
-    update_exclusive(rewrite, place, schema, "exclusiveMaximum", "maximum");
+    return true;
+}
+
+/* Without prefixItems, `items` is about all items: then it is any of the schemas that one may have,
+ * or left out if an item may have any. */
+static void join_items(struct rewrite *rewrite, const struct place *place, yyjson_mut_val *schema) {
+    yyjson_mut_val *list = yyjson_mut_obj_remove_key(schema, "prefixItems");
+    yyjson_mut_val *most = yyjson_mut_obj_get(schema, "maxItems");
+    yyjson_mut_val *rest = yyjson_mut_obj_remove_key(schema, "items");
+    bool is_whole =
+            yyjson_mut_is_false(rest) ||
+            (yyjson_mut_is_uint(most) && yyjson_mut_get_uint(most) <= yyjson_mut_arr_size(list));
+    format_report_add(rewrite->report, "rewritten", place,
+                      "%s does not accept prefixItems: the schemas of all items are joined",
+                      rewrite->provider->whose);
+    if (!is_whole && (!yyjson_mut_is_obj(rest) || !yyjson_mut_arr_append(list, rest))) {
+        return;
+    }
+    if (yyjson_mut_arr_size(list) > REWRITE_ALTERNATIVES_MAX) {
+        return;
+    }
+    rewrite_filter(rewrite, list, is_new, NULL);
+    if (yyjson_mut_arr_size(list) == 1) {
+        rewrite_put(rewrite, schema, "items", yyjson_mut_arr_remove_first(list));
+    } else {
+        yyjson_mut_val *items = yyjson_mut_obj(rewrite->doc);
+        rewrite_put(rewrite, items, "anyOf", list);
+        rewrite_put(rewrite, schema, "items", items);
+    }
+}
+
+/* Drafts until 7 ignore what is beside a reference, and 2020-12 does not. */
+static void leave_references_alone(struct rewrite *rewrite, yyjson_mut_val *value) {
+    bool has_ref = yyjson_mut_is_str(yyjson_mut_obj_get(value, "$ref"));
+    size_t at;
+    size_t count;
+    yyjson_mut_val *child;
+    yyjson_mut_val *key;
+    yyjson_mut_arr_foreach(value, at, count, child) {
+        leave_references_alone(rewrite, child);
+    }
+    yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(value);
+    while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+        enum format_keyword keyword =
+                format_keyword_find(yyjson_mut_get_str(key), yyjson_mut_get_len(key));
+        const struct keyword_row *row = &format_keywords[keyword];
+        if (has_ref && keyword != KEYWORD_OTHER && keyword != KEYWORD_DEFINITIONS &&
+            row->name[0] != '$' && (row->traits & TRAIT_NOTE) == 0) {
+            format_report_add(rewrite->report, "rewritten", NULL,
+                              "%s beside $ref is left out, as draft 7 ignores it", row->name);
+            (void)yyjson_mut_obj_iter_remove(&iter);
+        } else if (row->holds != HOLDS_ANY || keyword == KEYWORD_OTHER) {
+            leave_references_alone(rewrite, yyjson_mut_obj_iter_get_val(key));
+        }
+    }
 }
 
 /* ---------------------------------------------------------------- one schema */
@@ -499,9 +564,9 @@ static bool make_object(struct rewrite *rewrite, const struct place *place,
     return true;
 }
 
-/* Whether a schema has one of $ref, const, items, allOf, anyOf, oneOf, exclusiveMinimum and
- * exclusiveMaximum, or another keyword of the same length: a quick check, since every schema is
- * checked and most have none. */
+/* Whether a schema has one of $ref, const, items, prefixItems, allOf, anyOf, oneOf, dependencies,
+ * exclusiveMinimum and exclusiveMaximum, or another keyword of the same length: a quick check,
+ * since every schema is checked and most have none. */
 static bool may_be_said_otherwise(yyjson_mut_val *schema) {
     size_t at;
     size_t count;
@@ -510,7 +575,9 @@ static bool may_be_said_otherwise(yyjson_mut_val *schema) {
     yyjson_mut_obj_foreach(schema, at, count, key, value) {
         const char *name = yyjson_mut_get_str(key);
         size_t length = yyjson_mut_get_len(key);
-        if (length == 5 || length == 16 || (length == 4 && name != NULL && name[0] == '$')) {
+        if (length == 5 || length == 12 || length == 16 ||
+            (length == 11 && name != NULL && name[0] == 'p') ||
+            (length == 4 && name != NULL && name[0] == '$')) {
             return true;
         }
     }
@@ -535,6 +602,9 @@ static void say_otherwise(struct rewrite *rewrite, struct place *place, yyjson_m
     }
     if (!rewrite->is_old) {
         update_dialect(rewrite, place, schema);
+    }
+    if (few && yyjson_mut_is_arr(yyjson_mut_obj_get(schema, "prefixItems"))) {
+        join_items(rewrite, place, schema);
     }
     if (has_rule(rewrite, RULE_NO_CONST) && yyjson_mut_obj_get(schema, "const") != NULL) {
         yyjson_mut_val *list = yyjson_mut_arr(rewrite->doc);
@@ -683,6 +753,7 @@ static void strip_root(struct rewrite *rewrite, const struct place *place) {
             format_report_add(rewrite->report, "rewritten", place,
                               "%s does not accept %s at the root: left out",
                               rewrite->provider->whose, words[i]);
+            allow_unevaluated(rewrite, place, rewrite->root);
         }
     }
 }
@@ -810,6 +881,8 @@ int rewrite_text(struct rewrite *rewrite, const char *text, struct buf *out, boo
     if (!has_rule(rewrite, RULE_DIALECT)) {
         rewrite->is_old = says_dialect(rewrite->root, "draft-07");
         rewrite->says_dialect = rewrite->is_old || says_dialect(rewrite->root, "2020-12");
+    } else if (says_dialect(rewrite->root, "draft-07")) {
+        leave_references_alone(rewrite, rewrite->root);
     }
     rewrite_root(rewrite);
     rewrite->is_object = yyjson_mut_equals_str(yyjson_mut_obj_get(rewrite->root, "type"), "object");

@@ -16,8 +16,10 @@ const struct keyword_row keyword_rows[KEYWORD_COUNT] = {
 };
 
 enum keyword keyword_find(const struct dialect *dialect, yyjson_val *name) {
-    const char *text = yyjson_get_str(name);
-    size_t length = yyjson_get_len(name);
+    return keyword_find_name(dialect, yyjson_get_str(name), yyjson_get_len(name));
+}
+
+enum keyword keyword_find_name(const struct dialect *dialect, const char *text, size_t length) {
     for (unsigned i = 0; i < KEYWORD_COUNT; i++) {
         const struct keyword_row *row = &keyword_rows[i];
         bool known = (row->drafts & dialect->draft) != 0 &&

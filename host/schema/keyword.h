@@ -140,6 +140,7 @@ extern const struct keyword_row keyword_rows[KEYWORD_COUNT];
 
 /** The keyword with this name in a dialect, or KEYWORD_COUNT if there is none. */
 enum keyword keyword_find(const struct dialect *dialect, yyjson_val *name);
+enum keyword keyword_find_name(const struct dialect *dialect, const char *name, size_t length);
 
 /** Whether a value has the shape; if not, `*ret_at` is the wrong part and `reason` states why. Of
  * schemas inside, only the JSON type is checked. */

@@ -18,8 +18,10 @@
 #include "config/problem.h"
 #include "config/validate.h"
 #include "failing-malloc.h"
+#include "format/names.h"
 #include "plugin/foreign.h"
 #include "schema/schema.h"
+#include "toolrack/format.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
@@ -29,6 +31,7 @@ CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 CLEANUP_DEFINE(struct toolrack_result, toolrack_result_free)
 CLEANUP_DEFINE(struct toolrack_refusals, toolrack_refusals_free)
 CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 /* A definition; what a test is about comes in `more` and `implementation`. */
 #define TOOL(name, more, implementation)                                                \
@@ -126,6 +129,147 @@ static size_t refused_count(struct toolrack *host) {
     CLEANUP(toolrack_refusals_freep) struct toolrack_refusals *rows = NULL;
     assert_int_equal(toolrack_refused(host, &rows, NULL), 0);
     return toolrack_refusals_count(rows);
+}
+
+/* --------------------------------------------------------------- generators */
+
+/* Each line of the file is a schema as a generator writes it, with arguments of both kinds, or why
+ * it is refused. */
+static void read_generated(struct buf *out, struct buf *lines) {
+    FILE *file = fopen(TEST_GOLDEN "/generated-schemas.jsonl", "re");
+    char line[4096];
+    assert_non_null(file);
+    buf_add_text(out, "{\"tools\": [");
+    while (fgets(line, sizeof line, file) != NULL) {
+        CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(line, strlen(line), 0);
+        yyjson_val *root = yyjson_doc_get_root(doc);
+        CLEANUP(freep) char *schema = yyjson_val_write(yyjson_obj_get(root, "schema"), 0, NULL);
+        assert_non_null(schema);
+        buf_printf(out,
+                   "%s{\"name\": \"%s\", \"description\": \"d\", \"type\": \"function\", "
+                   "\"parameters\": %s, \"implementation\": {\"type\": \"builtin\", \"handler\": "
+                   "\"echo\"}}\n",
+                   lines->length > 0 ? "," : "", yyjson_get_str(yyjson_obj_get(root, "name")),
+                   schema);
+        buf_printf(lines, "%s%s", lines->length > 0 ? "," : "[", line);
+    }
+    buf_add_text(out, "]}");
+    buf_add_char(lines, ']');
+    (void)fclose(file);
+}
+
+/* Arguments with the names that the definitions of a format have. */
+static yyjson_mut_val *rename_keys(enum toolrack_format format, yyjson_mut_doc *doc,
+                                   yyjson_val *arguments) {
+    yyjson_mut_val *renamed = yyjson_mut_obj(doc);
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    yyjson_obj_foreach (arguments, at, count, key, value) {
+        const char *name = yyjson_get_str(key);
+        char wire[PROVIDER_KEY_MAX + 1];
+        bool is_other = provider_limits[format].keys != KEYS_ANY &&
+                        format_wire_key(provider_limits[format].keys, name, strlen(name), wire);
+        (void)yyjson_mut_obj_add(renamed, yyjson_mut_strcpy(doc, is_other ? wire : name),
+                                 yyjson_val_mut_copy(doc, value));
+    }
+    return renamed;
+}
+
+/* What a model of that format writes to call a tool. */
+static void write_call(enum toolrack_format format, const char *name, yyjson_val *arguments,
+                       struct buf *out) {
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    CLEANUP(freep)
+    char *json = yyjson_mut_val_write(rename_keys(format, doc, arguments), 0, NULL);
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    yyjson_mut_doc_free(doc);
+    buf_add_json_string(&text, json, strlen(json));
+    switch (format) {
+    case TOOLRACK_FORMAT_OPENAI:
+        buf_printf(out,
+                   "{\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"%s\",\"arguments\":"
+                   "%s}}]}",
+                   name, text.data);
+        break;
+    case TOOLRACK_FORMAT_OPENAI_RESPONSES:
+        buf_printf(out,
+                   "[{\"type\":\"function_call\",\"call_id\":\"a\",\"name\":\"%s\","
+                   "\"arguments\":%s}]",
+                   name, text.data);
+        break;
+    case TOOLRACK_FORMAT_ANTHROPIC:
+        buf_printf(out,
+                   "{\"content\":[{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"%s\",\"input\":"
+                   "%s}]}",
+                   name, json);
+        break;
+    case TOOLRACK_FORMAT_GEMINI:
+        buf_printf(out, "{\"parts\":[{\"functionCall\":{\"name\":\"%s\",\"args\":%s}}]}", name,
+                   json);
+        break;
+    case TOOLRACK_FORMAT_OLLAMA:
+        buf_printf(out, "{\"tool_calls\":[{\"function\":{\"name\":\"%s\",\"arguments\":%s}}]}",
+                   name, json);
+        break;
+    default:
+        buf_printf(out,
+                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+                   "\"%s\",\"arguments\":%s}}",
+                   name, json);
+    }
+}
+
+static void call_generated(struct toolrack *host, const char *name, yyjson_val *arguments,
+                           bool taken) {
+    for (enum toolrack_format f = 0; f < TOOLRACK_FORMAT_COUNT; f++) {
+        CLEANUP(buf_finish) struct buf message = BUF_INIT;
+        CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+        struct toolrack_error err;
+        write_call(f, name, arguments, &message);
+        if (toolrack_answer(host, f, message.data, message.length, NULL, &text, &err) < 0) {
+            fail_msg("%s: %s: %s", toolrack_format_name(f), message.data, err.message);
+        }
+        const char *answer = toolrack_text_data(text, NULL);
+        if ((strstr(answer, "InvalidArguments: ") == NULL) != taken ||
+            strstr(answer, "NotFound") != NULL) {
+            fail_msg("%s: %s: %s", toolrack_format_name(f), message.data, answer);
+        }
+    }
+}
+
+static void what_generators_write_is_called(void **state) {
+    (void)state;
+    CLEANUP(buf_finish) struct buf configuration = BUF_INIT;
+    CLEANUP(buf_finish) struct buf lines = BUF_INIT;
+    read_generated(&configuration, &lines);
+    CLEANUP(toolrack_closep) struct toolrack *host = open_host(configuration.data);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(lines.data, lines.length, 0);
+    size_t at;
+    size_t count;
+    yyjson_val *line;
+    assert_true(yyjson_arr_size(yyjson_doc_get_root(doc)) > 100);
+    yyjson_arr_foreach (yyjson_doc_get_root(doc), at, count, line) {
+        const char *name = yyjson_get_str(yyjson_obj_get(line, "name"));
+        const char *refused = yyjson_get_str(yyjson_obj_get(line, "refused"));
+        size_t i;
+        size_t calls;
+        yyjson_val *arguments;
+        if (is_there(host, name) != (refused == NULL)) {
+            fail_msg("%s: %s", name, logged);
+        }
+        if (refused != NULL && !is_refused(host, name, "schema-invalid", refused, "") &&
+            !is_refused(host, name, "definition-value", refused, "")) {
+            fail_msg("%s is not refused by: %s\n%s", name, refused, logged);
+        }
+        yyjson_arr_foreach (yyjson_obj_get(line, "taken"), i, calls, arguments) {
+            call_generated(host, name, arguments, true);
+        }
+        yyjson_arr_foreach (yyjson_obj_get(line, "wrong"), i, calls, arguments) {
+            call_generated(host, name, arguments, false);
+        }
+    }
 }
 
 /* ------------------------------------------------------------ implementations */
@@ -982,6 +1126,7 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test(what_generators_write_is_called),
             cmocka_unit_test(a_mock_answers_as_it_is_told),
             cmocka_unit_test(arguments_are_checked_before_it_answers),
             cmocka_unit_test(builtin_functions_run),

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <yyjson.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "failing-malloc.h"
@@ -21,6 +22,7 @@
 #include "format/limits.h"
 #include "schema/regex.h"
 #include "schema/schema.h"
+#include "schema/translate.h"
 
 #define FORMATS ((enum toolrack_format)TOOLRACK_FORMAT_COUNT)
 
@@ -688,6 +690,96 @@ static void tools_in_the_wild_are_taken(void **state) {
     }
 }
 
+/* -------------------------------------------------------------- generators */
+
+static void ignore_change(void *user, const char *pointer, const char *fix, const char *cause) {
+    (void)user;
+    assert_true(pointer[0] == '\0' || pointer[0] == '/');
+    assert_true(fix[0] != '\0' && cause[0] != '\0');
+}
+
+/* As the configuration registers it. */
+static char *translate(yyjson_val *schema) {
+    CLEANUP(arena_finish) struct arena arena;
+    arena_init(&arena, NULL, 0);
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *copy = yyjson_val_mut_copy(doc, schema);
+    translate_schema(doc, &arena, copy, ignore_change, NULL);
+    char *text = yyjson_mut_val_write(copy, 0, NULL);
+    yyjson_mut_doc_free(doc);
+    return text;
+}
+
+/* Arguments with the names that the definitions of a format have. */
+static yyjson_doc *rename_keys(enum toolrack_format format, yyjson_val *arguments) {
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *renamed = yyjson_mut_obj(doc);
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    yyjson_mut_doc_set_root(doc, renamed);
+    yyjson_obj_foreach (arguments, at, count, key, value) {
+        const char *name = yyjson_get_str(key);
+        char wire[PROVIDER_KEY_MAX + 1];
+        bool is_other = provider_limits[format].keys != KEYS_ANY &&
+                        format_wire_key(provider_limits[format].keys, name, strlen(name), wire);
+        (void)yyjson_mut_obj_add(renamed, yyjson_mut_strcpy(doc, is_other ? wire : name),
+                                 yyjson_val_mut_copy(doc, value));
+    }
+    yyjson_doc *made = yyjson_mut_doc_imut_copy(doc, NULL);
+    yyjson_mut_doc_free(doc);
+    return made;
+}
+
+/* An export may allow more than the tool does, never less: but for strict mode, in which a model
+ * writes null for what it leaves out. */
+static void check_allows(enum toolrack_format format, const char *text, size_t length,
+                         yyjson_val *taken) {
+    yyjson_doc *doc = yyjson_read(text, length, 0);
+    const char *name = NULL;
+    struct schema *schema = NULL;
+    struct toolrack_error err;
+    yyjson_val *definition = yyjson_arr_get_first(list_of(format, doc));
+    yyjson_val *parameters = parameters_of(format, definition, &name);
+    size_t at;
+    size_t count;
+    yyjson_val *arguments;
+    assert_int_equal(schema_compile(parameters, NULL, &schema, &err), 0);
+    yyjson_arr_foreach (taken, at, count, arguments) {
+        yyjson_doc *renamed = rename_keys(format, arguments);
+        struct schema_failure failure;
+        if (strstr(text, "\"strict\":true") == NULL &&
+            !schema_validate(schema, yyjson_doc_get_root(renamed), &failure)) {
+            fail_msg("%s does not allow for %s: %s: %s %s\n%s", toolrack_format_name(format), name,
+                     failure.field, failure.reason, failure.keyword, text);
+        }
+        yyjson_doc_free(renamed);
+    }
+    schema_destroy(schema);
+    yyjson_doc_free(doc);
+}
+
+static void check_generated(yyjson_val *line, void *user) {
+    CLEANUP(freep) char *schema = translate(yyjson_obj_get(line, "schema"));
+    const struct format_tool tool = tool_of(text_of(line, "name"), schema);
+    (void)user;
+    assert_non_null(schema);
+    for (enum toolrack_format f = 0; yyjson_obj_get(line, "taken") != NULL && f < FORMATS; f++) {
+        CLEANUP(buf_finish) struct buf out = BUF_INIT;
+        CLEANUP(buf_finish) struct buf report = BUF_INIT;
+        if (describe(f, &tool, &out, &report)) {
+            fail_msg("%s refuses %s: %s", toolrack_format_name(f), tool.name, report.data);
+        }
+        check_allows(f, out.data, out.length, yyjson_obj_get(line, "taken"));
+    }
+}
+
+static void what_generators_write_is_exported(void **state) {
+    (void)state;
+    assert_true(for_each_line(TEST_GOLDEN "/generated-schemas.jsonl", check_generated, NULL) > 100);
+}
+
 /* ------------------------------------------------------------------ memory */
 
 static void without_memory_it_says_so(void **state) {
@@ -774,6 +866,7 @@ int main(void) {
             cmocka_unit_test(a_thousand_tools_spoil_no_request),
             cmocka_unit_test(awkward_tools_become_what_is_written),
             cmocka_unit_test(tools_in_the_wild_are_taken),
+            cmocka_unit_test(what_generators_write_is_exported),
             cmocka_unit_test(a_hint_that_nobody_gave_is_left_out),
             cmocka_unit_test(without_memory_it_says_so),
     };

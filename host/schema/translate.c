@@ -1,0 +1,527 @@
+#include "schema/translate.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json-pointer.h"
+#include "base/json.h"
+#include "schema/dialect.h"
+#include "schema/draft.h"
+#include "schema/keyword.h"
+#include "schema/schema.h"
+#include "schema/uri.h"
+
+/* Most bytes of a word that are shown, and longest cause and fix. */
+#define SHOWN_MAX       40
+#define WORDS_MAX       256
+/* References whose target is looked for by its id, each in the whole schema. */
+#define IDS_MAX         64u
+/* References at the root, one to the other. */
+#define ROOT_ROUNDS_MAX 16u
+
+struct translation {
+    yyjson_mut_doc *doc;
+    struct arena *arena;
+    yyjson_mut_val *root;
+    bool is_native;  /* its draft is known as it is: its own keywords stay */
+    bool refs_alone; /* its draft ignores what is beside a reference */
+    unsigned ids;
+    translate_report *report;
+    void *user;
+    char pointer[JSON_POINTER_MAX]; /* of the current place */
+};
+
+TOOLRACK_PRINTF(3, 4)
+static void tell(const struct translation *t, const char *fix, const char *cause, ...) {
+    char text[WORDS_MAX];
+    va_list args;
+    va_start(args, cause);
+    (void)vsnprintf(text, sizeof text, cause, args);
+    va_end(args);
+    t->report(t->user, t->pointer, fix, text);
+}
+
+/* -------------------------------------------------------------------- types */
+
+/* What a type is to be written as; NULL: as it is. */
+static const char *correct_name(const struct translation *t, yyjson_mut_val *type) {
+    const char *said = yyjson_mut_get_str(type);
+    const char *meant = said != NULL ? dialect_type(said) : NULL;
+    char fix[WORDS_MAX] = "leave the type out";
+    if (meant == NULL || strcmp(meant, said) == 0) {
+        return NULL;
+    }
+    if (meant[0] != '\0') {
+        (void)snprintf(fix, sizeof fix, "write \"%s\"", meant);
+    }
+    tell(t, fix, "\"%.*s\" is not a type of JSON Schema; it is taken for %s%s%s", SHOWN_MAX, said,
+         meant[0] != '\0' ? "\"" : "any value", meant, meant[0] != '\0' ? "\"" : "");
+    return meant;
+}
+
+/* A list of types. One that means any value makes the whole list mean that. */
+static void correct_list(struct translation *t, yyjson_mut_val *schema, yyjson_mut_val *list) {
+    size_t end = strlen(t->pointer);
+    yyjson_mut_val *corrected = yyjson_mut_arr(t->doc);
+    bool changed = false;
+    bool any = false;
+    size_t at;
+    size_t count;
+    yyjson_mut_val *type;
+    yyjson_mut_arr_foreach(list, at, count, type) {
+        json_pointer_add_index(t->pointer, at);
+        const char *meant = correct_name(t, type);
+        t->pointer[end] = '\0';
+        changed = changed || meant != NULL;
+        any = any || (meant != NULL && meant[0] == '\0');
+        if (meant == NULL) {
+            (void)yyjson_mut_arr_append(corrected, yyjson_mut_val_mut_copy(t->doc, type));
+        } else if (meant[0] != '\0' && !json_mut_has_text(list, meant) &&
+                   !json_mut_has_text(corrected, meant)) {
+            (void)yyjson_mut_arr_add_str(t->doc, corrected, meant);
+        }
+    }
+    if (any) {
+        (void)yyjson_mut_obj_remove_key(schema, "type");
+    } else if (changed && corrected != NULL) {
+        (void)yyjson_mut_obj_replace(schema, yyjson_mut_str(t->doc, "type"), corrected);
+    }
+}
+
+static void correct_type(struct translation *t, yyjson_mut_val *schema) {
+    yyjson_mut_val *type = yyjson_mut_obj_get(schema, "type");
+    size_t end = strlen(t->pointer);
+    json_pointer_add(t->pointer, "type");
+    if (yyjson_mut_is_arr(type)) {
+        correct_list(t, schema, type);
+    } else {
+        const char *meant = correct_name(t, type);
+        if (meant != NULL && meant[0] != '\0') {
+            (void)yyjson_mut_set_str(type, meant);
+        } else if (meant != NULL) {
+            (void)yyjson_mut_obj_remove_key(schema, "type");
+        }
+    }
+    t->pointer[end] = '\0';
+}
+
+/* ----------------------------------------------------------------- keywords */
+
+/* Generators that have no value for a keyword write null. */
+static void remove_nulls(struct translation *t, yyjson_mut_val *schema) {
+    static const struct dialect dialect = {DRAFT_2020, VOCABULARY_DEFAULT};
+    size_t end = strlen(t->pointer);
+    yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(schema);
+    yyjson_mut_val *key;
+    while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+        const char *name = yyjson_mut_get_str(key);
+        enum keyword keyword = keyword_find_name(&dialect, name, yyjson_mut_get_len(key));
+        if (keyword != KEYWORD_COUNT && keyword_rows[keyword].shape != SHAPE_ANY &&
+            yyjson_mut_is_null(yyjson_mut_obj_iter_get_val(key))) {
+            json_pointer_add(t->pointer, name);
+            tell(t, "leave it out", "%s is null, and taken for none", name);
+            t->pointer[end] = '\0';
+            (void)yyjson_mut_obj_iter_remove(&iter);
+        }
+    }
+}
+
+/* "nullable" of OpenAPI 3.0 speaks of the type beside it. */
+static void update_nullable(struct translation *t, yyjson_mut_val *schema) {
+    yyjson_mut_val *nullable = yyjson_mut_obj_get(schema, "nullable");
+    yyjson_mut_val *type = yyjson_mut_obj_get(schema, "type");
+    yyjson_mut_val *types = yyjson_mut_is_arr(type) ? type : yyjson_mut_arr(t->doc);
+    if (!yyjson_mut_is_true(nullable) || type == NULL) {
+        return;
+    }
+    if (!json_mut_has_text(type, "null")) {
+        yyjson_mut_val *key = yyjson_mut_str(t->doc, "type");
+        yyjson_mut_val *own = type != types ? yyjson_mut_val_mut_copy(t->doc, type) : NULL;
+        if (key == NULL || (type != types && !yyjson_mut_arr_append(types, own)) ||
+            !yyjson_mut_arr_add_str(t->doc, types, "null") ||
+            (type != types && !yyjson_mut_obj_replace(schema, key, types))) {
+            return;
+        }
+    }
+    (void)yyjson_mut_obj_remove_key(schema, "nullable");
+    tell(t, "write \"null\" beside the type, as in \"type\": [\"string\", \"null\"]",
+         "nullable is of OpenAPI 3.0; it is taken for the type null beside the other");
+}
+
+/* Draft 3 says at each property whether it is required. */
+static void collect_required(struct translation *t, yyjson_mut_val *schema) {
+    size_t end = strlen(t->pointer);
+    yyjson_mut_val *required = yyjson_mut_obj_get(schema, "required");
+    yyjson_mut_val *properties = yyjson_mut_obj_get(schema, "properties");
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *property;
+    yyjson_mut_obj_foreach(properties, at, count, key, property) {
+        yyjson_mut_val *is_required = yyjson_mut_obj_get(property, "required");
+        const char *name = yyjson_mut_get_str(key);
+        if (!yyjson_mut_is_bool(is_required) ||
+            (required != NULL && !yyjson_mut_is_arr(required))) {
+            continue;
+        }
+        if (yyjson_mut_is_true(is_required)) {
+            required = required != NULL ? required
+                                        : yyjson_mut_obj_add_arr(t->doc, schema, "required");
+            yyjson_mut_val *copy = yyjson_mut_val_mut_copy(t->doc, key);
+            if (!json_mut_has_text(required, name) && !yyjson_mut_arr_append(required, copy)) {
+                return;
+            }
+        }
+        (void)yyjson_mut_obj_remove_key(property, "required");
+        json_pointer_add(t->pointer, "properties");
+        json_pointer_add(t->pointer, name);
+        json_pointer_add(t->pointer, "required");
+        tell(t, "list the names of required properties in \"required\", beside \"properties\"",
+             "required is true or false of a property in draft 3; read as the list of the object");
+        t->pointer[end] = '\0';
+    }
+}
+
+static void tell_draft(void *user, const char *what) {
+    tell(user, "write it as 2020-12 does, or name the draft in \"$schema\"", "%s; read as such",
+         what);
+}
+
+static void update_keywords(struct translation *t, yyjson_mut_val *schema) {
+    yyjson_mut_val *divisor = yyjson_mut_obj_get(schema, "divisibleBy");
+    draft_update_limits(schema, tell_draft, t);
+    if (!t->is_native) {
+        draft_update_items(schema, tell_draft, t);
+        draft_update_dependencies(t->doc, schema, tell_draft, t);
+    }
+    if (yyjson_mut_is_num(divisor) && yyjson_mut_obj_get(schema, "multipleOf") == NULL) {
+        (void)yyjson_mut_obj_rename_key(t->doc, schema, "divisibleBy", "multipleOf");
+        tell_draft(t, "divisibleBy is called multipleOf since draft 4");
+    }
+    update_nullable(t, schema);
+    collect_required(t, schema);
+}
+
+/* --------------------------------------------------------------- references */
+
+/* Drafts until 7 ignore what is beside a reference. */
+static void leave_alone(struct translation *t, yyjson_mut_val *schema) {
+    static const struct dialect dialect = {DRAFT_2020, VOCABULARY_DEFAULT};
+    yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(schema);
+    yyjson_mut_val *key;
+    bool removed = false;
+    while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+        enum keyword keyword =
+                keyword_find_name(&dialect, yyjson_mut_get_str(key), yyjson_mut_get_len(key));
+        if (keyword != KEYWORD_COUNT &&
+            (keyword_rows[keyword].vocabularies & (VOCABULARY_CORE | VOCABULARY_META_DATA)) == 0) {
+            (void)yyjson_mut_obj_iter_remove(&iter);
+            removed = true;
+        }
+    }
+    if (removed) {
+        tell(t, "leave it out, or put it into \"allOf\" with the reference",
+             "what is beside $ref is ignored, as its draft says");
+    }
+}
+
+/* The pointer of the schema that has an id, below a value; false: there is none. */
+static bool find_id(yyjson_mut_val *value, const char *id, unsigned depth,
+                    char pointer[JSON_POINTER_MAX]) {
+    size_t end = strlen(pointer);
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *child;
+    if (yyjson_mut_equals_str(yyjson_mut_obj_get(value, "id"), id) ||
+        yyjson_mut_equals_str(yyjson_mut_obj_get(value, "$id"), id)) {
+        return true;
+    }
+    yyjson_mut_obj_foreach(value, at, count, key, child) {
+        json_pointer_add(pointer, yyjson_mut_get_str(key));
+        if (yyjson_mut_is_ctn(child) && pointer[end] != '\0' && depth < SCHEMA_DEPTH_MAX &&
+            find_id(child, id, depth + 1, pointer)) {
+            return true;
+        }
+        pointer[end] = '\0';
+    }
+    yyjson_mut_arr_foreach(value, at, count, child) {
+        json_pointer_add_index(pointer, at);
+        if (yyjson_mut_is_ctn(child) && pointer[end] != '\0' && depth < SCHEMA_DEPTH_MAX &&
+            find_id(child, id, depth + 1, pointer)) {
+            return true;
+        }
+        pointer[end] = '\0';
+    }
+    return false;
+}
+
+/* A reference to an id becomes one to the place of the schema that has it. */
+static void update_reference(struct translation *t, yyjson_mut_val *schema) {
+    yyjson_mut_val *reference = yyjson_mut_obj_get(schema, "$ref");
+    const char *text = yyjson_mut_get_str(reference);
+    char place[JSON_POINTER_MAX] = "";
+    if (text == NULL || t->is_native || strcmp(text, "#") == 0 || strncmp(text, "#/", 2) == 0 ||
+        t->ids++ >= IDS_MAX || !find_id(t->root, text, 0, place) || strchr(place, '%') != NULL) {
+        return;
+    }
+    const char *now = arena_printf(t->arena, "#%s", place);
+    if (now == NULL || !yyjson_mut_set_str(reference, now)) {
+        return;
+    }
+    tell(t, "refer to its place",
+         "the reference \"%.*s\" names the id of a schema; it is taken for "
+         "\"%.*s\"",
+         SHOWN_MAX, text, SHOWN_MAX, now);
+}
+
+/* An id that is a name alone is an anchor until draft 7. References to it have its place now. */
+static void remove_name(const struct translation *t, yyjson_mut_val *schema) {
+    const char *id = yyjson_mut_get_str(yyjson_mut_obj_get(schema, "$id"));
+    if (id != NULL && id[0] == '#' && !t->is_native) {
+        (void)yyjson_mut_obj_remove_key(schema, "$id");
+    }
+}
+
+/* ------------------------------------------------------------------ schemas */
+
+/* What is done with a schema, before and after those in it; NULL: nothing. */
+struct pass {
+    void (*before)(struct translation *t, yyjson_mut_val *schema);
+    void (*after)(struct translation *t, yyjson_mut_val *schema);
+};
+
+static void walk(struct translation *t, const struct pass *pass, yyjson_mut_val *schema,
+                 unsigned depth);
+
+/* The schemas that are members or items of a value. */
+static void walk_parts(struct translation *t, const struct pass *pass, yyjson_mut_val *value,
+                       unsigned depth) {
+    size_t end = strlen(t->pointer);
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *part;
+    yyjson_mut_arr_foreach(value, at, count, part) {
+        json_pointer_add_index(t->pointer, at);
+        walk(t, pass, part, depth);
+        t->pointer[end] = '\0';
+    }
+    yyjson_mut_obj_foreach(value, at, count, key, part) {
+        json_pointer_add(t->pointer, yyjson_mut_get_str(key));
+        walk(t, pass, part, depth);
+        t->pointer[end] = '\0';
+    }
+}
+
+static void walk(struct translation *t, const struct pass *pass, yyjson_mut_val *schema,
+                 unsigned depth) {
+    if (!yyjson_mut_is_obj(schema) || depth > SCHEMA_DEPTH_MAX) {
+        return;
+    }
+    if (pass->before != NULL) {
+        pass->before(t, schema);
+    }
+    size_t end = strlen(t->pointer);
+    for (unsigned i = 0; i < KEYWORD_COUNT; i++) {
+        const struct keyword_row *row = &keyword_rows[i];
+        yyjson_mut_val *value =
+                i != KEYWORD_OLD_ITEMS ? yyjson_mut_obj_get(schema, row->name) : NULL;
+        bool is_one = row->shape == SHAPE_SCHEMA && yyjson_mut_is_obj(value);
+        bool is_more = row->shape == SHAPE_SCHEMAS || row->shape == SHAPE_SCHEMA_MAP ||
+                       row->shape == SHAPE_DEPENDENCIES ||
+                       (i == KEYWORD_ITEMS && yyjson_mut_is_arr(value));
+        if (value == NULL || (!is_one && !is_more)) {
+            continue;
+        }
+        json_pointer_add(t->pointer, row->name);
+        if (is_one) {
+            walk(t, pass, value, depth + 1);
+        } else {
+            walk_parts(t, pass, value, depth + 1);
+        }
+        t->pointer[end] = '\0';
+    }
+    if (pass->after != NULL) {
+        pass->after(t, schema);
+    }
+}
+
+static void prepare(struct translation *t, yyjson_mut_val *schema) {
+    remove_nulls(t, schema);
+    correct_type(t, schema);
+    /* A validator of draft 7 ignores it by itself; of the root nothing would be left then. */
+    if (t->refs_alone && (!t->is_native || schema == t->root) &&
+        yyjson_mut_obj_get(schema, "$ref") != NULL) {
+        leave_alone(t, schema);
+    }
+}
+
+static void finish(struct translation *t, yyjson_mut_val *schema) {
+    remove_name(t, schema);
+    update_keywords(t, schema);
+}
+
+/* ------------------------------------------------------------------- the root */
+
+static bool begins(const char *text, const char *with) {
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* What draft the root names. */
+static void read_draft(struct translation *t) {
+    const char *draft = yyjson_mut_get_str(yyjson_mut_obj_get(t->root, "$schema"));
+    const char *behind = draft == NULL               ? NULL
+                         : begins(draft, "https://") ? draft + strlen("https://")
+                         : begins(draft, "http://")  ? draft + strlen("http://")
+                                                     : NULL;
+    if (behind == NULL) {
+        return;
+    }
+    bool is_early = begins(behind, "json-schema.org/draft-03/") ||
+                    begins(behind, "json-schema.org/draft-04/") ||
+                    begins(behind, "json-schema.org/draft-05/") ||
+                    begins(behind, "json-schema.org/draft-06/") ||
+                    begins(behind, "json-schema.org/schema");
+    t->is_native = begins(behind, "json-schema.org/draft-07/") ||
+                   begins(behind, "json-schema.org/draft/2019-09/");
+    t->refs_alone = is_early || begins(behind, "json-schema.org/draft-07/");
+    if (is_early || begins(behind, "spec.openapis.org/oas/3.1/")) {
+        (void)yyjson_mut_obj_remove_key(t->root, "$schema");
+        (void)strcpy(t->pointer, "/$schema");
+        tell(t, "leave it out", "\"%.*s\" is taken for JSON Schema 2020-12", 2 * SHOWN_MAX, draft);
+        t->pointer[0] = '\0';
+    }
+}
+
+/* The schema at a place of the root, or NULL. */
+static yyjson_mut_val *find_target(const struct translation *t, const char *reference) {
+    size_t length = 0;
+    struct uri_part encoded = {reference + 1, strlen(reference + 1)};
+    const char *pointer = uri_decode(t->arena, encoded, &length);
+    yyjson_mut_val *target = pointer != NULL ? yyjson_mut_ptr_getn(t->root, pointer, length) : NULL;
+    return yyjson_mut_is_obj(target) && target != t->root ? target : NULL;
+}
+
+/* Whether a member says nothing of the values that are valid. */
+static bool is_about_nothing(yyjson_mut_val *key) {
+    static const struct dialect dialect = {DRAFT_2020, VOCABULARY_DEFAULT};
+    enum keyword keyword =
+            keyword_find_name(&dialect, yyjson_mut_get_str(key), yyjson_mut_get_len(key));
+    return keyword == KEYWORD_COUNT || keyword == KEYWORD_REF ||
+           (keyword_rows[keyword].vocabularies &
+            (VOCABULARY_APPLICATOR | VOCABULARY_VALIDATION | VOCABULARY_UNEVALUATED)) == 0;
+}
+
+/* Whether the target of the root's reference can be in its place: there is nothing beside the
+ * reference that speaks of the same values. */
+static bool may_be_inlined(const struct translation *t, yyjson_mut_val *target) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *value;
+    yyjson_mut_obj_foreach(t->root, at, count, key, value) {
+        bool is_same = yyjson_mut_equals(value, yyjson_mut_obj_getn(target, yyjson_mut_get_str(key),
+                                                                    yyjson_mut_get_len(key)));
+        if (!is_same && !is_about_nothing(key)) {
+            return false;
+        }
+    }
+    return yyjson_mut_obj_get(target, "$id") == NULL;
+}
+
+/* Copy what the root does not have. @return whether there was memory */
+static bool inline_target(const struct translation *t, yyjson_mut_val *target) {
+    static const char *const own[] = {"$schema", "$defs", "definitions", "$anchor", "id"};
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *value;
+    yyjson_mut_val *copy = yyjson_mut_val_mut_copy(t->doc, target);
+    for (size_t i = 0; i < ARRAY_LENGTH(own); i++) {
+        (void)yyjson_mut_obj_remove_key(copy, own[i]);
+    }
+    yyjson_mut_obj_foreach(t->root, at, count, key, value) {
+        if (!yyjson_mut_equals_str(key, "$ref")) {
+            (void)yyjson_mut_obj_remove_keyn(copy, yyjson_mut_get_str(key),
+                                             yyjson_mut_get_len(key));
+        }
+    }
+    if (copy == NULL) {
+        return false;
+    }
+    (void)yyjson_mut_obj_remove_key(t->root, "$ref");
+    yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(copy);
+    while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+        value = yyjson_mut_obj_iter_remove(&iter);
+        (void)yyjson_mut_obj_add(t->root, key, value);
+    }
+    return true;
+}
+
+/* Put the root's reference into its allOf: both apply. @return whether there was memory */
+static bool move_reference(const struct translation *t, yyjson_mut_val *reference) {
+    yyjson_mut_val *all = yyjson_mut_obj_get(t->root, "allOf");
+    yyjson_mut_val *part = yyjson_mut_obj(t->doc);
+    yyjson_mut_val *copy = yyjson_mut_val_mut_copy(t->doc, reference);
+    yyjson_mut_val *list = all != NULL ? all : yyjson_mut_obj_add_arr(t->doc, t->root, "allOf");
+    if (!yyjson_mut_obj_add(part, yyjson_mut_str(t->doc, "$ref"), copy) ||
+        !yyjson_mut_arr_append(list, part)) {
+        return false;
+    }
+    (void)yyjson_mut_obj_remove_key(t->root, "$ref");
+    return true;
+}
+
+/* Replace the root's reference. @return false: it has none that can be */
+static bool resolve_reference(struct translation *t) {
+    yyjson_mut_val *reference = yyjson_mut_obj_get(t->root, "$ref");
+    const char *text = yyjson_mut_get_str(reference);
+    yyjson_mut_val *target = text != NULL && begins(text, "#/") ? find_target(t, text) : NULL;
+    return target != NULL &&
+           (may_be_inlined(t, target) ? inline_target(t, target) : move_reference(t, reference));
+}
+
+/* The arguments are an object, whose properties providers and the command read at the root. */
+static void resolve_root(struct translation *t) {
+    unsigned rounds = 0;
+    while (rounds < ROOT_ROUNDS_MAX && resolve_reference(t)) {
+        rounds++;
+    }
+    if (rounds > 0) {
+        (void)strcpy(t->pointer, "/$ref");
+        tell(t, "write what it refers to in its place",
+             "the schema is a reference at its root; it is taken for what that refers to");
+        t->pointer[0] = '\0';
+    }
+}
+
+static void set_root_type(struct translation *t) {
+    yyjson_mut_val *type = yyjson_mut_obj_get(t->root, "type");
+    yyjson_mut_val *key = yyjson_mut_str(t->doc, "type");
+    yyjson_mut_val *object = yyjson_mut_str(t->doc, "object");
+    if (yyjson_mut_is_arr(type) && json_mut_has_text(type, "object")) {
+        (void)yyjson_mut_obj_replace(t->root, key, object);
+    } else if (type != NULL || !yyjson_mut_obj_insert(t->root, key, object, 0)) {
+        return;
+    }
+    tell(t, "write \"type\": \"object\"",
+         "the schema does not say at its root that arguments are an object; it is taken to say so");
+}
+
+void translate_schema(yyjson_mut_doc *doc, struct arena *arena, yyjson_mut_val *schema,
+                      translate_report *report, void *user) {
+    static const struct pass references = {.before = update_reference};
+    static const struct pass all = {.before = prepare, .after = finish};
+    struct translation t = {
+            .doc = doc, .arena = arena, .root = schema, .report = report, .user = user};
+    read_draft(&t);
+    walk(&t, &references, schema, 0); /* while the ids are there */
+    walk(&t, &all, schema, 0);
+    if (yyjson_mut_is_obj(schema)) {
+        resolve_root(&t);
+        set_root_type(&t);
+    }
+}

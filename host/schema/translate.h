@@ -1,0 +1,33 @@
+/* translate.h - a schema as generators of other languages and earlier drafts write it, written as
+ * JSON Schema 2020-12 has it.
+ *
+ * Only what has one meaning is changed:
+ *
+ *   types of other languages                      those of JSON Schema (dialect.h)
+ *   a list in items, exclusiveMinimum: true,      prefixItems, a number, dependentRequired and
+ *     dependencies, divisibleBy                     dependentSchemas, multipleOf
+ *   required: true at a property                  its name in `required`
+ *   nullable: true beside a type                  that type or null
+ *   a keyword that is null                        none
+ *   a reference to the id of a schema             one to its place
+ *   $schema of drafts 3 to 6, OpenAPI 3.1         none
+ *   a reference at the root                       what it refers to
+ *   no type at the root                           object
+ *
+ * A schema whose `$schema` names draft 7 or 2019-09 keeps what these have. */
+#pragma once
+
+#include <yyjson.h>
+
+#include "base/arena.h"
+
+/** Told of each change: the place in the schema as it was given, what was there and is taken for
+ * what, and what to write. */
+typedef void translate_report(void *user, const char *pointer, const char *fix, const char *cause);
+
+/** Translate a schema of arguments and all in it. What means nothing stays: it is for
+ * schema_compile() to refuse.
+ * @param doc     memory is from it, and from the arena; where that runs out, something stays
+ * @param schema  changed in place [any-thread] */
+void translate_schema(yyjson_mut_doc *doc, struct arena *arena, yyjson_mut_val *schema,
+                      translate_report *report, void *user);
