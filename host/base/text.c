@@ -90,6 +90,27 @@ void text_add_in_quotes(struct buf *buf, const char *text, size_t width) {
     buf->failed = buf->failed || cut.failed || quoted.failed;
 }
 
+void text_add_wait(struct buf *buf, uint32_t ms) {
+    const uint32_t s = ms / 1000;
+    if (s == 0) {
+        buf_printf(buf, "%u ms", ms);
+    } else if (s < 60 && ms % 1000 / 100 != 0) {
+        buf_printf(buf, "%u.%u s", s, ms % 1000 / 100);
+    } else if (s < 60) {
+        buf_printf(buf, "%u s", s);
+    } else if (s < 3600) {
+        buf_printf(buf, "%u min", s / 60);
+        if (s % 60 != 0) {
+            buf_printf(buf, " %u s", s % 60);
+        }
+    } else {
+        buf_printf(buf, "%u h", s / 3600);
+        if (s / 60 % 60 != 0) {
+            buf_printf(buf, " %u min", s / 60 % 60);
+        }
+    }
+}
+
 void text_add_valid(struct buf *buf, const char *text, size_t length) {
     if (utf8_valid(text, length)) {
         buf_add(buf, text, length);

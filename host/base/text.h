@@ -34,5 +34,9 @@ void text_add_in_quotes(struct buf *buf, const char *text, size_t width);
 /** Append a duration as people read it: "950 ns", "12.3 us", "4.5 ms", "1.2 s". */
 void text_add_duration(struct buf *buf, uint64_t ns);
 
+/** Append how long somebody waits: "300 ms", "1.5 s", "2 min 5 s", "3 h 20 min", without what is 0.
+ */
+void text_add_wait(struct buf *buf, uint32_t ms);
+
 /** Append text with each byte that is not UTF-8 replaced by U+FFFD, the rest unchanged. */
 void text_add_valid(struct buf *buf, const char *text, size_t length);

@@ -252,7 +252,8 @@ static void add_status(struct agent_view *view, uint64_t now_ns, struct buf *out
         }
         break;
     case DOING_WAITING:
-        buf_printf(&line, "asking again in %u s", (view->left_ms + 999) / 1000);
+        buf_add_text(&line, "asking again in ");
+        text_add_wait(&line, (view->left_ms + 999) / 1000 * 1000);
         break;
     default: return;
     }

@@ -80,15 +80,19 @@ static void take_event(void *user, const struct toolrack_agent_event *event) {
 /* Count down on one line, which disappears at the end. */
 static void show_wait(void *user, uint32_t left_ms) {
     const struct conversation_thread *thread = user;
-    char line[64];
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
     if (thread->view != NULL) {
         agent_view_wait(thread->view, left_ms);
         return;
     }
-    int length = left_ms > 0 ? snprintf(line, sizeof line, "\r\033[Kasking again in %u s ",
-                                        (left_ms + 999) / 1000)
-                             : snprintf(line, sizeof line, "\r\033[K");
-    (void)write_all(STDERR_FILENO, line, (size_t)length);
+    buf_add_text(&line, left_ms > 0 ? "\r\033[Kasking again in " : "\r\033[K");
+    if (left_ms > 0) {
+        text_add_wait(&line, (left_ms + 999) / 1000 * 1000);
+        buf_add_char(&line, ' ');
+    }
+    if (!line.failed) {
+        (void)write_all(STDERR_FILENO, line.data, line.length);
+    }
 }
 
 /* --------------------------------------------------------------- the person */
@@ -96,7 +100,9 @@ static void show_wait(void *user, uint32_t left_ms) {
 static bool ask_to_wait(void *user, const char *why, uint32_t wait_ms) {
     const struct conversation_thread *thread = user;
     CLEANUP(buf_finish) struct buf question = BUF_INIT;
-    buf_printf(&question, "%s; wait %u s?", why, (wait_ms + 999) / 1000);
+    buf_printf(&question, "%s; wait ", why);
+    text_add_wait(&question, (wait_ms + 999) / 1000 * 1000);
+    buf_add_char(&question, '?');
     agent_view_pause(thread->view);
     bool agrees = !question.failed && person_agrees(question.data);
     agent_view_resume(thread->view);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/rendering.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "net/http.h"
 #include "net/libcurl.h"
@@ -221,23 +222,6 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
     return code;
 }
 
-/* "300 ms", "1.5 s", "2 min 5 s" or "3 h 20 min". */
-static const char *duration(uint32_t ms, char ret[32]) {
-    uint32_t s = ms / 1000;
-    if (ms < 1000) {
-        (void)snprintf(ret, 32, "%u ms", ms);
-    } else if (ms < 60000 && ms % 1000 == 0) {
-        (void)snprintf(ret, 32, "%u s", s);
-    } else if (ms < 60000) {
-        (void)snprintf(ret, 32, "%u.%u s", s, ms % 1000 / 100);
-    } else if (s < 3600) {
-        (void)snprintf(ret, 32, "%u min %u s", s / 60, s % 60);
-    } else {
-        (void)snprintf(ret, 32, "%u h %u min", s / 3600, s / 60 % 60);
-    }
-    return ret;
-}
-
 /* Wait for the next try; the app is told each second what is left. */
 static int wait_for_retry(const struct agent *agent, const struct retry *retry,
                           struct toolrack_error *err) {
@@ -270,8 +254,8 @@ static bool may_wait(const struct agent *agent, const struct retry *retry) {
  * provider refuses of a request, it is asked without: no more often than there are such parts. */
 static int ask(struct agent *agent, struct toolrack_stream **ret, struct toolrack_error *err) {
     for (unsigned tries = 1;; tries++) {
-        char text[32];
         CLEANUP(retry_finish) struct retry retry = {0};
+        CLEANUP(buf_finish) struct buf wait = BUF_INIT;
         CLEANUP(buf_finish) struct buf body = BUF_INIT;
         int code = conversation_body(&agent->conversation, &body, err);
         code = code < 0 ? code : try_once(agent, &body, tries, ret, &retry, err);
@@ -284,18 +268,21 @@ static int ask(struct agent *agent, struct toolrack_stream **ret, struct toolrac
         if (code == 0 || !retry.may_pass || agent->options->asks_once || tries > RETRY_COUNT_MAX) {
             return code;
         }
-        if (retry.why.failed) {
+        buf_add_text(&wait, retry.wait_ms > 0 ? "in " : "at once");
+        if (retry.wait_ms > 0) {
+            text_add_wait(&wait, retry.wait_ms);
+        }
+        if (retry.why.failed || wait.failed) {
             return error_oom(err);
         }
         key_redact(&agent->key, retry.why.data, retry.why.length);
         if (!may_wait(agent, &retry)) {
             struct toolrack_error before = *err;
             return error_set(err, code,
-                             "%s; it wants to be asked again in %s, which --max-wait allows",
-                             before.message, duration(retry.wait_ms, text));
+                             "%s; it wants to be asked again %s, which --max-wait allows",
+                             before.message, wait.data);
         }
-        events_note(&agent->events, "%s; asking again in %s", retry.why.data,
-                    duration(retry.wait_ms, text));
+        events_note(&agent->events, "%s; asking again %s", retry.why.data, wait.data);
         code = wait_for_retry(agent, &retry, err);
         if (code < 0) {
             return code;
@@ -373,8 +360,7 @@ static int check_ending(const struct agent *agent, struct toolrack_error *err) {
     switch (agent->outcome->ending) {
     case TOOLRACK_ENDING_REFUSAL:
         return error_set(err, TOOLRACK_E_REFUSED,
-                         "the model refuses the task%s: change the task, or ask another model",
-                         reason_of(agent, reason));
+                         "the model refuses the task: change the task, or ask another model");
     case TOOLRACK_ENDING_SAFETY:
     case TOOLRACK_ENDING_CONTENT_FILTER:
         return error_set(err, TOOLRACK_E_REFUSED,

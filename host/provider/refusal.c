@@ -127,9 +127,35 @@ static int code_of(const struct http_response *response) {
     }
 }
 
-int refusal_set(const struct refusal *refusal, struct toolrack_error *err) {
+static bool has_used_up(const struct http_response *response) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = response->text.length > 0
+                              ? yyjson_read(response->text.data, response->text.length, 0)
+                              : NULL;
+    return is_used_up(error_in(doc));
+}
+
+/* What to do, behind what the provider says. */
+static void add_advice(struct buf *out, const struct refusal *refusal) {
     const struct http_response *response = refusal->response;
     const struct key *key = refusal->key;
+    uint32_t wait_ms;
+    if (has_used_up(response)) {
+        buf_add_text(out, "; no wait helps: see to the account of the key, or ask another model");
+    } else if (refusal_ending(response) == TOOLRACK_ENDING_CONTENT_FILTER) {
+        buf_add_text(out, "; change the task, or ask another model");
+    } else if (response->status == 401 && key->variable != NULL) {
+        buf_printf(out,
+                   key->value == NULL ? "; set the environment variable %s"
+                                      : "; check the key in the environment variable %s",
+                   key->variable);
+    } else if (refusal_may_pass(response, &wait_ms) && wait_ms == 0) { /* else it says when */
+        buf_add_text(out, "; try again later");
+    }
+}
+
+int refusal_set(const struct refusal *refusal, struct toolrack_error *err) {
+    const struct http_response *response = refusal->response;
     CLEANUP(buf_finish) struct buf reason = BUF_INIT;
     add_reason(&reason, &response->text);
     if (reason.failed) {
@@ -141,14 +167,19 @@ int refusal_set(const struct refusal *refusal, struct toolrack_error *err) {
                          "%s answers %ld, a redirect, which is not followed: give the final URL %s",
                          refusal->url, response->status, refusal->place);
     }
-    bool lacks_key = response->status == 401 && key->value == NULL && key->variable != NULL;
     CLEANUP(buf_finish) struct buf end = BUF_INIT;
     if (refusal->tries > 1) {
         buf_printf(&end, ", %u times", refusal->tries);
     }
-    buf_printf(&end, ": %s%s%s", reason.data, lacks_key ? "; set the environment variable " : "",
-               lacks_key ? key->variable : "");
-    return end.failed ? error_oom(err)
-                      : error_set(err, code_of(response), "%s answers %ld%s", refusal->url,
-                                  response->status, end.data);
+    buf_printf(&end, ": %s", reason.data);
+    add_advice(&end, refusal);
+    if (end.failed) {
+        return error_oom(err);
+    }
+    int code = error_set(err, code_of(response), "%s answers %ld%s", refusal->url, response->status,
+                         end.data);
+    if (err != NULL) {
+        err->lasting = has_used_up(response);
+    }
+    return code;
 }

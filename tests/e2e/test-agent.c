@@ -373,13 +373,13 @@ static void each_ending_has_an_exit_code(void **state) {
             {"refusal", "openai", 9, "I will not.\n", "Refused: the model refuses the task*"},
             {"refusal", "openai-responses", 9, "I will not.\n",
              "Refused: the model refuses the task: *"},
-            {"refusal", "anthropic", 9, "I will not.\n",
-             "Refused: the model refuses the task (refusal): *"},
+            {"refusal", "anthropic", 9, "I will not.\n", "Refused: the model refuses the task: *"},
             {"filtered", "openai", 9, "It is\n[cut off: content-filter]\n",
              "Refused: the provider's content filter *(content_filter): *"},
             {"filtered", "openai-responses", 9, "It is\n[cut off: content-filter]\n",
              "Refused: the provider's content filter *(content_filter): *"},
-            {"prompt-filtered", "openai", 9, "", "Refused: * 400: the prompt is filtered"},
+            {"prompt-filtered", "openai", 9, "",
+             "Refused: * 400: the prompt is filtered; change the task, or ask another model"},
             {"unsafe", "gemini", 9, "It is\n[cut off: safety]\n",
              "Refused: the provider's safety filter *(SAFETY): *"},
             {"blocked", "gemini", 9, "",
@@ -485,13 +485,16 @@ static void a_busy_provider_is_asked_again(void **state) {
 #define BUSY(status, wait)                   \
     "toolrack: the provider answers " status \
     ": no answer for \"Bearer *\" today; asking again in " wait "\n"
+#define AT_ONCE(status)                      \
+    "toolrack: the provider answers " status \
+    ": no answer for \"Bearer *\" today; asking again at once\n"
     EXPECT(AGENT("busy"), 0, "The sum is 5.\n", BUSY("429", "1 s") CALLS_ADD TRANSCRIPT);
-    EXPECT(AGENT("busy-until"), 0, "The sum is 5.\n", BUSY("429", "0 ms") CALLS_ADD TRANSCRIPT);
+    EXPECT(AGENT("busy-until"), 0, "The sum is 5.\n", AT_ONCE("429") CALLS_ADD TRANSCRIPT);
     EXPECT(AGENT("busy-ms"), 0, "The sum is 5.\n",
-           BUSY("429", "20 ms") BUSY("408", "2 ms") BUSY("504", "0 ms") CALLS_ADD TRANSCRIPT);
+           BUSY("429", "20 ms") BUSY("408", "2 ms") AT_ONCE("504") CALLS_ADD TRANSCRIPT);
     EXPECT(AGENT("busy-info", "--format", "openai-responses"), 0, "The sum is 5.\n",
            BUSY("429", "30 ms") CALLS_ADD TRANSCRIPT);
-    EXPECT(AGENT("hopeful"), 0, "The sum is 5.\n", BUSY("409", "0 ms") CALLS_ADD TRANSCRIPT);
+    EXPECT(AGENT("hopeful"), 0, "The sum is 5.\n", AT_ONCE("409") CALLS_ADD TRANSCRIPT);
     EXPECT(AGENT("stumbles"), 0, "The sum is 5.\n",
            BUSY("500", "500 ms") BUSY("529", "1 s") CALLS_ADD TRANSCRIPT);
     EXPECT(AGENT("resets"), 0, "The sum is 5.\n",
@@ -500,7 +503,8 @@ static void a_busy_provider_is_asked_again(void **state) {
            "toolrack: the provider closed the connection without an answer; asking again in 1 s\n" //
            CALLS_ADD TRANSCRIPT);
     size_t before = request_count();
-    EXPECT(AGENT("down"), 1, "", "*toolrack: InputOutput: http://* answers 503, 5 times: *\n");
+    EXPECT(AGENT("down"), 1, "",
+           "*toolrack: InputOutput: http://* answers 503, 5 times: *; try again later\n");
     assert_int_equal(request_count(), before + 5);
 }
 
@@ -509,12 +513,14 @@ static void a_long_wait_is_for_the_person_to_decide(void **state) {
     need_provider();
     EXPECT(AGENT("busy-long"), 1, "",
            TRANSCRIPT
-           "toolrack: LimitExceeded: * 429: *; it wants to be asked again in 10 min 0 s, which "
+           "toolrack: LimitExceeded: * 429: *; it wants to be asked again in 10 min, which "
            "--max-wait allows\n");
     EXPECT(AGENT("busy", "--max-wait", "30s"), 0, "The sum is 5.\n", NULL);
-    EXPECT(AGENT_WITH(&(struct how){.typed = "n\n"}, "used-up"), 1, "", "*LimitExceeded: * 429:*");
+    EXPECT(AGENT_WITH(&(struct how){.typed = "n\n"}, "used-up"), 1, "",
+           "*LimitExceeded: * 429:*; no wait helps: see to*account of the key*\n");
+    EXPECT_JSON(AGENT("used-up", "--json"), 1, "/error/is_recoverable", "false", "/steps", "1");
     EXPECT(AGENT("hopeless"), 1, "", "*InputOutput: * 503: *");
-    assert_int_equal(request_count(), 6);
+    assert_int_equal(request_count(), 7);
     EXPECT(AGENT("two-turn", "--max-wait", "long"), 2, "", "*--max-wait takes a duration *");
 }
 
@@ -522,7 +528,7 @@ static void a_long_wait_is_asked_about(void **state) {
     (void)state;
     need_provider();
     EXPECT(AGENT_WITH(&(struct how){.typed = "n\n"}, "busy-long"), 1, "",
-           "*answers 429: *wait 600 s?*[y]es, [N]o: *LimitExceeded: *");
+           "*answers 429: *wait 10 min?*[y]es, [N]o: *LimitExceeded: *");
     EXPECT(AGENT_WITH(&(struct how){.typed = ""}, "busy"), 0, "The sum is 5.\n",
            "*answers 429: *\r\033[Kasking again in 1 s \r\033[K*");
     assert_int_equal(request_count(), 4);
@@ -544,7 +550,9 @@ static void a_key_is_shown_nowhere(void **state) {
     need_provider();
     struct run run = AGENT("refuses", "--verbose");
     assert_int_equal(run.exit, 5);
-    EXPECT_MATCH(run.err, "*PermissionDenied: * answers 401: no answer for \"Bearer *\" today\n");
+    EXPECT_MATCH(run.err, "*PermissionDenied: * answers 401: no answer for \"Bearer *\" today; "
+                          "check the key in the "
+                          "environment variable OPENAI_API_KEY\n");
     assert_non_null(strstr(run.err, "Bearer *****"));
     assert_null(strstr(run.err, KEY));
     run_finish(&run);
