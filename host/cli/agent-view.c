@@ -63,7 +63,10 @@ struct agent_view {
     size_t ended;
     bool is_new; /* something happened that was not drawn */
     uint64_t drawn_ns;
-    size_t drawn;       /* lines */
+    size_t drawn;   /* lines */
+    size_t *widths; /* their columns; of lines without room here: 0 */
+    size_t width_room;
+    bool reflows;       /* a terminal that becomes narrower breaks them */
     unsigned questions; /* that are open */
     struct buf kept;    /* during a question: of standard error */
     int unwritten;      /* why standard output cannot be written */
@@ -76,13 +79,44 @@ static size_t columns_now(void) {
     return columns > 0 ? columns : 1;
 }
 
-/* Append what erases the drawn lines. A terminal that became narrower may have broken them, or not:
- * parts of them are left rather than that text above them is lost. */
+/* The rows that the drawn lines take now. A terminal that became narrower may have broken them, or
+ * not: where it is not known to do that, parts of them are left rather than that text above them is
+ * lost. */
+static size_t drawn_rows(const struct agent_view *view) {
+    const size_t columns = columns_now();
+    size_t rows = 0;
+    for (size_t i = 0; i < view->drawn; i++) {
+        size_t width = view->reflows && i < view->width_room ? view->widths[i] : 0;
+        rows += width > columns ? (width + columns - 1) / columns : 1;
+    }
+    return rows;
+}
+
+/* Append what erases the drawn lines, one by one: where all below the top of the screen is erased,
+ * tmux keeps it as text that was scrolled away. */
 static void erase(struct agent_view *view, struct buf *out) {
-    if (view->drawn > 0) {
-        buf_printf(out, "\r\x1b[%zuA\x1b[J", view->drawn);
+    const size_t rows = drawn_rows(view);
+    buf_add_text(out, rows > 0 ? "\r" : "");
+    for (size_t i = 0; i < rows; i++) {
+        buf_add_text(out, "\x1b[A\x1b[2K");
     }
     view->drawn = 0;
+}
+
+/* One more line is drawn. */
+static void count_drawn(struct agent_view *view, size_t width) {
+    if (view->drawn == view->width_room) {
+        size_t room = view->width_room > 0 ? 2 * view->width_room : 16;
+        size_t *grown = reallocarray(view->widths, room, sizeof *grown);
+        if (grown != NULL) {
+            view->widths = grown;
+            view->width_room = room;
+        }
+    }
+    if (view->drawn < view->width_room) {
+        view->widths[view->drawn] = width;
+    }
+    view->drawn++;
 }
 
 static void write_error(const struct buf *out) {
@@ -97,14 +131,15 @@ static enum style style_of(const struct row *row) {
                                                   : STYLE_BAD;
 }
 
-/* Append a line that fits, with a style from byte `from` to `to`. */
-static void add_cut(const struct agent_view *view, struct buf *out, const struct buf *line,
-                    enum style style, size_t from, size_t to) {
+/* Append a line that fits, with a style from byte `from` to `to`.
+ * @return its columns */
+static size_t add_cut(const struct agent_view *view, struct buf *out, const struct buf *line,
+                      enum style style, size_t from, size_t to) {
     size_t columns = columns_now();
     size_t length = line->length;
     if (line->failed) {
         out->failed = true;
-        return;
+        return 0;
     }
     if (width_of(line->data, length) > columns) {
         length = columns > 1 ? width_cut(line->data, length, columns - 1) : 0;
@@ -118,6 +153,13 @@ static void add_cut(const struct agent_view *view, struct buf *out, const struct
         buf_add(out, line->data + to, length - to);
     }
     buf_add_text(out, length < line->length ? "\xe2\x80\xa6\n" : "\n");
+    return width_of(line->data, length) + (length < line->length);
+}
+
+/* The same of a line that is drawn, and erased later. */
+static void draw_line(struct agent_view *view, struct buf *out, const struct buf *line,
+                      enum style style, size_t from, size_t to) {
+    count_drawn(view, add_cut(view, out, line, style, from, to));
 }
 
 static void add_progress(const struct row *row, struct buf *line) {
@@ -151,8 +193,8 @@ static void add_whole(const struct agent_view *view, struct buf *out, const stru
 }
 
 /* `is_left`: it stays, and why it failed is not cut. */
-static void add_row(const struct agent_view *view, const struct row *row, uint64_t now_ns,
-                    bool is_left, struct buf *out) {
+static void add_row(struct agent_view *view, const struct row *row, uint64_t now_ns, bool is_left,
+                    struct buf *out) {
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
     CLEANUP(buf_finish) struct buf time = BUF_INIT;
     const char *state = row->has_ended ? row->state : "running";
@@ -173,10 +215,12 @@ static void add_row(const struct agent_view *view, const struct row *row, uint64
     } else if (!row->has_ended && row->has_progress) {
         add_progress(row, &line);
     }
-    if (is_left && strcmp(state, "succeeded") != 0) {
+    if (!is_left) {
+        draw_line(view, out, &line, style_of(row), from, to);
+    } else if (strcmp(state, "succeeded") != 0) {
         add_whole(view, out, &line, style_of(row), from, to);
     } else {
-        add_cut(view, out, &line, style_of(row), from, to);
+        (void)add_cut(view, out, &line, style_of(row), from, to);
     }
 }
 
@@ -191,15 +235,13 @@ static void add_calls(struct agent_view *view, uint64_t now_ns, struct buf *out)
         if (view->ended < view->count) {
             buf_printf(&line, ", %zu ended", view->ended);
         }
-        add_cut(view, out, &line, STYLE_HEADING, 0, line.length);
-        view->drawn++;
+        draw_line(view, out, &line, STYLE_HEADING, 0, line.length);
     }
     for (unsigned pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < view->count && shown < room; i++) {
             bool is_due = view->count <= room ? pass == 0 : view->rows[i].has_ended == (pass == 1);
             if (is_due && view->rows[i].tool != NULL) {
                 add_row(view, &view->rows[i], now_ns, false, out);
-                view->drawn++;
                 shown++;
             }
         }
@@ -207,8 +249,7 @@ static void add_calls(struct agent_view *view, uint64_t now_ns, struct buf *out)
     if (view->count > room) {
         CLEANUP(buf_finish) struct buf line = BUF_INIT;
         buf_printf(&line, "  %zu more", view->count - shown);
-        add_cut(view, out, &line, STYLE_PLAIN, 0, 0);
-        view->drawn++;
+        draw_line(view, out, &line, STYLE_PLAIN, 0, 0);
     }
 }
 
@@ -258,8 +299,7 @@ static void add_status(struct agent_view *view, uint64_t now_ns, struct buf *out
     default: return;
     }
     if (!line.failed) {
-        add_cut(view, out, &line, STYLE_FAINT, 0, line.length);
-        view->drawn++;
+        draw_line(view, out, &line, STYLE_FAINT, 0, line.length);
     }
 }
 
@@ -317,7 +357,7 @@ static void leave_calls(struct agent_view *view) {
     if (view->count > 1) {
         CLEANUP(buf_finish) struct buf line = BUF_INIT;
         buf_printf(&line, "%zu calls", view->count);
-        add_cut(view, &out, &line, STYLE_HEADING, 0, line.length);
+        (void)add_cut(view, &out, &line, STYLE_HEADING, 0, line.length);
     }
     for (size_t i = 0; i < view->count; i++) {
         struct row *row = &view->rows[i];
@@ -504,6 +544,7 @@ struct agent_view *agent_view_begin(const struct cli *cli) {
         return NULL;
     }
     view->color = output_has_color(cli->options.color);
+    view->reflows = output_reflows();
     view->markdown = markdown;
     lock_init(&view->lock);
     output_guard_notes(begin_note, end_note, view);
@@ -526,6 +567,7 @@ void agent_view_end(struct agent_view *view) {
     write_error(&view->kept);
     lock_release(&view->lock);
     markdown_destroy(view->markdown);
+    free(view->widths);
     buf_finish(&view->kept);
     lock_finish(&view->lock);
     free(view);

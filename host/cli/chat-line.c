@@ -17,6 +17,7 @@
 #include "base/utf8.h"
 #include "cli/libedit.h"
 #include "cli/output.h"
+#include "cli/width.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
@@ -43,7 +44,8 @@ struct chat_line {
     locale_t before;
     const char *prompt;
     bool is_cleared;
-    bool is_plain; /* the terminal knows no sequences */
+    bool is_plain;  /* the terminal knows no sequences */
+    size_t columns; /* for which libedit has broken the line; 0: any number */
 };
 
 /* ----------------------------------------------------------------- signals */
@@ -89,6 +91,45 @@ static struct chat_line *line_of(EditLine *el) {
     return line;
 }
 
+/* Rows from the prompt to the cursor. A terminal that breaks lines anew has broken them at the
+ * columns that there are now, another one shows them as libedit has broken them before. */
+static size_t rows_above(EditLine *el, size_t columns_now) {
+    const struct chat_line *line = line_of(el);
+    const LineInfo *info = libedit.el_line(el);
+    const size_t columns = output_reflows() ? columns_now : line->columns;
+    size_t width = strlen(line->prompt);
+    size_t rows = 0;
+    for (const char *at = info->buffer; columns > 0 && at < info->cursor;) {
+        size_t length = 1;
+        while (at + length < info->cursor && ((unsigned char)at[length] & 0xc0) == 0x80) {
+            length++;
+        }
+        bool is_control = (unsigned char)at[0] < ' ' || at[0] == 0x7f; /* shown as "^I" */
+        if (at[0] == '\n') {
+            rows += 1 + (width > 0 ? (width - 1) / columns : 0);
+            width = 0;
+        } else {
+            width += is_control ? 2 : width_of(at, length);
+        }
+        at += length;
+    }
+    return columns > 0 ? rows + width / columns : 0;
+}
+
+/* The terminal has another width: draw the line anew, in the place of what is there of it. */
+static void draw_again(EditLine *el) {
+    struct chat_line *line = line_of(el);
+    const size_t columns = output_width();
+    const size_t rows = rows_above(el, columns);
+    libedit.el_resize(el);
+    line->columns = columns;
+    (void)fputs(line->is_plain ? "\r" : "\r\033[J", line->out);
+    for (size_t i = 0; i < rows && !line->is_plain; i++) {
+        (void)fputs("\033[A\033[2K", line->out);
+    }
+    (void)libedit.el_set(el, EL_REFRESH);
+}
+
 /* A byte, when there is one. @return 1; 0: the end; -1: a signal ends the chat */
 static int read_byte(EditLine *el, unsigned char *ret) {
     for (;;) {
@@ -106,9 +147,7 @@ static int read_byte(EditLine *el, unsigned char *ret) {
         }
         if (resized != 0) {
             resized = 0;
-            libedit.el_resize(el);
-            (void)fputs(line_of(el)->is_plain ? "\r" : "\r\033[J", line_of(el)->out);
-            (void)libedit.el_set(el, EL_REFRESH);
+            draw_again(el);
         }
         if (fds[0].revents != 0) {
             ssize_t got = read(STDIN_FILENO, ret, 1);
@@ -442,6 +481,7 @@ static enum chat_read read_line(struct chat_line *line, struct buf *ret) {
     int count = 0;
     line->is_cleared = false;
     libedit.el_resize(line->el);
+    line->columns = output_width();
     take_signals(before);
     if (!line->is_plain) {
         (void)fputs(PASTE_ON, line->out);

@@ -175,6 +175,29 @@ bool output_has_cursor(void) {
            strcmp(term, "dumb") != 0;
 }
 
+/* In this order, since one terminal may have been started in another one. */
+bool output_reflows(void) {
+    static const struct {
+        const char *variable;
+        bool reflows;
+    } terminals[] = {{"STY", false}, /* screen */
+                     {"TMUX", true},
+                     {"XTERM_VERSION", false},
+                     {"KITTY_WINDOW_ID", true},
+                     {"ALACRITTY_WINDOW_ID", true},
+                     {"WEZTERM_PANE", true},
+                     {"KONSOLE_VERSION", true},
+                     {"VTE_VERSION", true},
+                     {"WT_SESSION", true}};
+    for (size_t i = 0; i < ARRAY_LENGTH(terminals); i++) {
+        const char *value = getenv(terminals[i].variable);
+        if (value != NULL && value[0] != '\0') {
+            return terminals[i].reflows;
+        }
+    }
+    return false;
+}
+
 bool output_wants_color(void) {
     const char *none = getenv("NO_COLOR");
     return output_has_cursor() && (none == NULL || none[0] == '\0');

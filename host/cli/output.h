@@ -47,6 +47,10 @@ size_t output_height(void);
 /** Whether standard output is a terminal that can move its cursor. */
 bool output_has_cursor(void);
 
+/** Whether the terminal is known to break lines anew when it becomes narrower, by what terminals say
+ * of themselves in the environment; many that do not say it do so too. */
+bool output_reflows(void);
+
 /** Whether a terminal at standard output wants colour: neither NO_COLOR nor a TERM without any
  * says otherwise. */
 bool output_wants_color(void);

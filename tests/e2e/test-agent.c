@@ -1238,24 +1238,24 @@ static void what_is_waited_for_is_shown(void **state) {
     need_provider();
     struct run run = AGENT_WITH(SCREEN(60, "", .wait_for = "thinking, ", .send = SIGINT), "silent");
     assert_int_equal(run.signal, SIGINT);
-    EXPECT_MATCH(run.err, "\x1b[0;2mthinking, * s\x1b[0m\n*\r\x1b[1A\x1b[J"
+    EXPECT_MATCH(run.err, "\x1b[0;2mthinking, * s\x1b[0m\n*\r\x1b[A\x1b[2K"
                           "1 request, * s\n*Cancelled: *");
     run_finish(&run);
     run = AGENT_WITH(SCREEN(60, "", .wait_for = "Let me think", .send = SIGINT), "hangs");
     assert_int_equal(run.signal, SIGINT);
-    EXPECT_MATCH(run.err, "*writing, * s: \xe2\x80\xa6Let me think*\r\x1b[1A\x1b[JLet me think\n"
+    EXPECT_MATCH(run.err, "*writing, * s: \xe2\x80\xa6Let me think*\r\x1b[A\x1b[2KLet me think\n"
                           "[cut off]\n1 request, * s\n*");
     run_finish(&run);
     run = AGENT_WITH(SCREEN(80, "", .wait_for = "1 of 2 half way", .send = SIGINT), "groups",
                      "--color", "never");
     assert_int_equal(run.signal, SIGINT);
     EXPECT_MATCH(run.err,
-                 "*running *s  slow {}: 1 of 2 half way\n*\x1b[J3 calls\n"
+                 "*running *s  slow {}: 1 of 2 half way\n*\x1b[2K3 calls\n"
                  "  succeeded *add *: 5.0\n  failed *fails {}: ExecutionFailed: the disk is "
                  "full\n  cancelled *slow {}: Cancelled: *\n1 request, 3 calls, *");
     run_finish(&run);
     EXPECT(AGENT_WITH(SCREEN(80, "", .input = NULL), "busy"), 0, "",
-           "*asking again in 1 s\n*asking again in 1 s*\r\x1b[1A\x1b[J*The sum is 5.\n*");
+           "*asking again in 1 s\n*asking again in 1 s*\r\x1b[A\x1b[2K*The sum is 5.\n*");
 }
 
 static void a_tool_asks_the_person(void **state) {

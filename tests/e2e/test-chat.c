@@ -38,8 +38,8 @@ struct chat {
 #define CTRL_C "\003"
 #define CTRL_D "\004"
 
-/* libedit does not free the names of functions that are added to it, which nothing of ours copies as
- * wide characters: LeakSanitizer is to tell of all else. */
+/* libedit does not free the names of functions that are added to it, which nothing of ours copies
+ * as wide characters: LeakSanitizer is to tell of all else. */
 static void forgive_libedit(void) {
     char here[512];
     char options[1024];
@@ -188,6 +188,45 @@ static void a_message_may_have_several_lines(void **state) {
     leave(&chat);
     EXPECT_REQUESTS("/0/body/messages/0/content", "\"one\\ntwo\"", "/1/body/messages/2/content",
                     "\"three\\nfour\"");
+}
+
+static void resize(const struct chat *chat, unsigned short columns) {
+    struct winsize size = {.ws_col = columns, .ws_row = 24};
+    assert_int_equal(ioctl(chat->screen, TIOCSWINSZ, &size), 0);
+}
+
+/* What was broken into several rows is erased as such, and nothing above it. */
+static void a_narrower_terminal_has_no_old_rows(void **state) {
+    (void)state;
+    static const char two_rows[] = "\033[A\033[2K\033[A\033[2K";
+    char text[151];
+    struct chat chat;
+    need_provider();
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    assert_int_equal(setenv("TMUX", "/tmp/tmux,1,0", 1), 0); /* which breaks lines anew */
+    CHAT(&chat);
+    type(&chat, text);
+    SEE(&chat, text);
+    resize(&chat, 60);
+    SEE(&chat, "\r\033[J");
+    SEE(&chat, two_rows);
+    SEE(&chat, "> xxx");
+    resize(&chat, 200);
+    SEE(&chat, "\r\033[J");
+    SEE(&chat, "> xxx");
+    type(&chat, CTRL_C);
+    SEE(&chat, PROMPT);
+    type(&chat, "slow\r");
+    SEE(&chat, "1 of 2 half way\r\n");
+    resize(&chat, 30);
+    SEE(&chat, two_rows);
+    SEE(&chat, "\xe2\x80\xa6\r\n");
+    type(&chat, CTRL_C);
+    SEE(&chat, "/retry");
+    SEE(&chat, PROMPT);
+    leave(&chat);
+    assert_int_equal(unsetenv("TMUX"), 0);
 }
 
 /* ----------------------------------------------------------------- commands */
@@ -435,6 +474,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(messages_are_one_conversation),
             TEST(a_message_may_have_several_lines),
+            TEST(a_narrower_terminal_has_no_old_rows),
             TEST(commands_are_not_sent),
             TEST(tools_are_offered_as_allowed),
             TEST(the_last_exchange_is_taken_back),
