@@ -6,14 +6,19 @@
 /* Kinds of growth: the type of the delta, its member, and the block's member that grows. */
 static const struct growth {
     const char *type;
+    size_t type_length;
     const char *from;
+    size_t from_length;
     const char *to;
     bool is_json;
 } growths[] = {
-        {"text_delta", "text", "text", false},
-        {"input_json_delta", "partial_json", "input", true},
-        {"thinking_delta", "thinking", "thinking", false},
-        {"signature_delta", "signature", "signature", false},
+#define GROWTH(type, from, to, is_json) \
+    { type, sizeof type - 1, from, sizeof from - 1, to, is_json }
+        GROWTH("text_delta", "text", "text", false),
+        GROWTH("input_json_delta", "partial_json", "input", true),
+        GROWTH("thinking_delta", "thinking", "thinking", false),
+        GROWTH("signature_delta", "signature", "signature", false),
+#undef GROWTH
 };
 
 static int add_block(struct toolrack_stream *stream, uint64_t index, yyjson_val *block,
@@ -50,9 +55,11 @@ static int grow_block(struct toolrack_stream *stream, yyjson_val *event,
                          (unsigned long long)index);
     }
     for (size_t i = 0; i < ARRAY_LENGTH(growths); i++) {
-        if (turn_is(type, growths[i].type)) {
-            stream_gather(stream, item->object, growths[i].to,
-                          yyjson_obj_get(delta, growths[i].from), growths[i].is_json);
+        const struct growth *growth = &growths[i];
+        if (yyjson_equals_strn(type, growth->type, growth->type_length)) {
+            stream_gather(stream, item->object, growth->to,
+                          yyjson_obj_getn(delta, growth->from, growth->from_length),
+                          growth->is_json);
         }
     }
     if (turn_is(type, "text_delta")) {
@@ -79,9 +86,6 @@ static void take_reason(struct toolrack_stream *stream, yyjson_val *reason) {
 static int take_event(struct toolrack_stream *stream, yyjson_val *event,
                       struct toolrack_error *err) {
     yyjson_val *type = yyjson_obj_get(event, "type");
-    if (stream_is_error(event, err)) {
-        return TOOLRACK_E_EXECUTION_FAILED;
-    }
     if (turn_is(type, "content_block_start")) {
         return begin_block(stream, event, err);
     }

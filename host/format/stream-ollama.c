@@ -12,18 +12,17 @@ static int take_call(struct toolrack_stream *stream, yyjson_val *call, struct to
 }
 
 static int take_line(struct toolrack_stream *stream, yyjson_val *line, struct toolrack_error *err) {
-    if (stream_is_error(line, err)) {
-        return TOOLRACK_E_EXECUTION_FAILED;
-    }
     yyjson_val *message = yyjson_obj_get(line, "message");
-    stream_gather(stream, stream->root, "content", yyjson_obj_get(message, "content"), false);
+    yyjson_val *content = yyjson_obj_get(message, "content");
+    yyjson_val *calls = yyjson_obj_get(message, "tool_calls");
+    stream_gather(stream, stream->root, "content", content, false);
     stream_gather(stream, stream->root, "thinking", yyjson_obj_get(message, "thinking"), false);
-    stream_show(stream, yyjson_obj_get(message, "content"));
+    stream_show(stream, content);
     int code = 0;
     size_t at;
     size_t count;
     yyjson_val *call;
-    yyjson_arr_foreach (yyjson_obj_get(message, "tool_calls"), at, count, call) {
+    yyjson_arr_foreach (calls, at, count, call) {
         code = code < 0 ? code : take_call(stream, call, err);
     }
     stream_set_reason(stream, yyjson_obj_get(line, "done_reason"));

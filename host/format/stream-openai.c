@@ -6,9 +6,6 @@
 #include "base/json.h"
 #include "format/stream-parts.h"
 
-/* Growing strings of a delta; the last two are other providers' names for thoughts. */
-static const char *const texts[] = {"content", "refusal", "reasoning_content", "reasoning"};
-
 static bool has_other_id(const struct stream_item *item, yyjson_val *id) {
     const char *known = yyjson_mut_get_str(yyjson_mut_obj_get(item->object, "id"));
     return stream_is_text(id) && known != NULL && strcmp(known, yyjson_get_str(id)) != 0;
@@ -161,18 +158,61 @@ static int take_calls(struct toolrack_stream *stream, yyjson_val *calls,
     return code;
 }
 
-/* `function_call` is the one call of the API before it had `tool_calls`. */
+/* What a delta may have. Nearly each has one of them, so they are found by one walk over it. */
+enum member {
+    CONTENT,
+    REFUSAL,
+    REASONING_CONTENT, /* this and the next are other providers' names for thoughts */
+    REASONING,
+    EXTRA_CONTENT,
+    FUNCTION_CALL, /* the one call of the API before it had `tool_calls` */
+    TOOL_CALLS,
+    MEMBERS
+};
+
+static const struct {
+    const char *key;
+    size_t length;
+} members[MEMBERS] = {
+#define MEMBER(key) \
+    { key, sizeof key - 1 }
+        [CONTENT] = MEMBER("content"),
+        [REFUSAL] = MEMBER("refusal"),
+        [REASONING_CONTENT] = MEMBER("reasoning_content"),
+        [REASONING] = MEMBER("reasoning"),
+        [EXTRA_CONTENT] = MEMBER("extra_content"),
+        [FUNCTION_CALL] = MEMBER("function_call"),
+        [TOOL_CALLS] = MEMBER("tool_calls"),
+#undef MEMBER
+};
+
+static void find_members(yyjson_val *delta, yyjson_val *ret[MEMBERS]) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    json_obj_foreach (delta, at, count, key, value) {
+        for (size_t i = 0; i < MEMBERS; i++) {
+            if (ret[i] == NULL && yyjson_equals_strn(key, members[i].key, members[i].length)) {
+                ret[i] = value;
+            }
+        }
+    }
+}
+
 static int take_delta(struct toolrack_stream *stream, yyjson_val *delta,
                       struct toolrack_error *err) {
-    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
-        stream_gather(stream, stream->root, texts[i], yyjson_obj_get(delta, texts[i]), false);
+    yyjson_val *has[MEMBERS] = {NULL};
+    find_members(delta, has);
+    for (size_t i = CONTENT; i <= REASONING; i++) { /* the strings that grow */
+        stream_gather(stream, stream->root, members[i].key, has[i], false);
     }
-    show_content(stream, yyjson_obj_get(delta, "content"));
-    show_refusal(stream, yyjson_obj_get(delta, "refusal"));
-    stream_set(stream, stream->root, "extra_content", yyjson_obj_get(delta, "extra_content"));
-    add_function(stream, stream->root, "function_call", yyjson_obj_get(delta, "function_call"));
+    show_content(stream, has[CONTENT]);
+    show_refusal(stream, has[REFUSAL]);
+    stream_set(stream, stream->root, members[EXTRA_CONTENT].key, has[EXTRA_CONTENT]);
+    add_function(stream, stream->root, members[FUNCTION_CALL].key, has[FUNCTION_CALL]);
     int code = take_arrays(stream, delta, err);
-    return code < 0 ? code : take_calls(stream, yyjson_obj_get(delta, "tool_calls"), err);
+    return code < 0 ? code : take_calls(stream, has[TOOL_CALLS], err);
 }
 
 /* Read why the message ended: at the length limit or by a filter, its last call may be incomplete.
@@ -186,11 +226,11 @@ static void take_reason(struct toolrack_stream *stream, yyjson_val *reason) {
 }
 
 /* OpenRouter and others report in the choice that the provider behind them failed. */
-static bool has_failed(yyjson_val *choice, struct toolrack_error *err) {
+static bool has_failed(yyjson_val *choice, yyjson_val *reason, struct toolrack_error *err) {
     if (stream_is_error(choice, err)) {
         return true;
     }
-    if (turn_is(yyjson_obj_get(choice, "finish_reason"), "error")) {
+    if (turn_is(reason, "error")) {
         (void)stream_fail(NULL, err);
         return true;
     }
@@ -199,19 +239,19 @@ static bool has_failed(yyjson_val *choice, struct toolrack_error *err) {
 
 static int take_event(struct toolrack_stream *stream, yyjson_val *event,
                       struct toolrack_error *err) {
-    if (stream_is_error(event, err)) {
-        return TOOLRACK_E_EXECUTION_FAILED;
-    }
     int code = 0;
     size_t at;
     size_t count;
     yyjson_val *choice;
-    yyjson_arr_foreach (yyjson_obj_get(event, "choices"), at, count, choice) {
+    yyjson_val *choices = yyjson_obj_get(event, "choices"); /* the macro looks several times */
+    yyjson_arr_foreach (choices, at, count, choice) {
         /* Of several choices only the first is used. */
         if (code == 0 && yyjson_get_uint(yyjson_obj_get(choice, "index")) == 0) {
+            yyjson_val *reason = yyjson_obj_get(choice, "finish_reason");
             code = take_delta(stream, yyjson_obj_get(choice, "delta"), err);
-            take_reason(stream, yyjson_obj_get(choice, "finish_reason"));
-            code = code == 0 && has_failed(choice, err) ? TOOLRACK_E_EXECUTION_FAILED : code;
+            take_reason(stream, reason);
+            code = code == 0 && has_failed(choice, reason, err) ? TOOLRACK_E_EXECUTION_FAILED
+                                                                : code;
         }
     }
     return code;
@@ -222,11 +262,12 @@ static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
                       struct toolrack_error *err) {
     yyjson_val *choice = yyjson_arr_get_first(yyjson_obj_get(root, "choices"));
     yyjson_val *message = yyjson_obj_get(choice, "message");
+    yyjson_val *reason = yyjson_obj_get(choice, "finish_reason");
     size_t at;
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
-    if (has_failed(choice, err)) {
+    if (has_failed(choice, reason, err)) {
         return TOOLRACK_E_EXECUTION_FAILED;
     }
     if (!yyjson_is_obj(message)) {
@@ -243,7 +284,7 @@ static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
             stream_set(stream, stream->root, yyjson_get_str(key), value);
         }
     }
-    take_reason(stream, yyjson_obj_get(choice, "finish_reason"));
+    take_reason(stream, reason);
     show_content(stream, yyjson_obj_get(message, "content"));
     show_refusal(stream, yyjson_obj_get(message, "refusal"));
     return 0;

@@ -13,10 +13,6 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 /* --------------------------------------------------------------- the message */
 
-bool stream_is_text(yyjson_val *value) {
-    return yyjson_is_str(value) && yyjson_get_len(value) > 0;
-}
-
 void stream_show(struct toolrack_stream *stream, yyjson_val *text) {
     if (stream->text == NULL || !stream_is_text(text)) {
         return;
@@ -154,7 +150,7 @@ static struct stream_text *known_text(const struct toolrack_stream *stream,
                                       const yyjson_mut_val *object, const char *key) {
     for (size_t i = stream->text_count; i > 0; i--) {
         struct stream_text *text = &stream->texts[i - 1];
-        if (text->object == object && strcmp(text->key, key) == 0) {
+        if (text->object == object && text->key[0] == key[0] && strcmp(text->key, key) == 0) {
             return text;
         }
     }
@@ -173,13 +169,9 @@ bool stream_has_text(const struct toolrack_stream *stream, yyjson_mut_val *objec
            memcmp(known->text.data, string, length) == 0;
 }
 
-/* The growing string at `key`, created with the present value; NULL: no memory. */
-static struct stream_text *find_text(struct toolrack_stream *stream, yyjson_mut_val *object,
-                                     const char *key) {
-    struct stream_text *known = known_text(stream, object, key);
-    if (known != NULL) {
-        return known;
-    }
+/* A growing string at `key`, with the present value; NULL: no memory. */
+static struct stream_text *add_text(struct toolrack_stream *stream, yyjson_mut_val *object,
+                                    const char *key) {
     struct stream_text *texts =
             make_room(stream->texts, stream->text_count, &stream->text_room, sizeof *stream->texts);
     yyjson_mut_val *kept = yyjson_mut_strcpy(stream->doc, key);
@@ -197,6 +189,12 @@ static struct stream_text *find_text(struct toolrack_stream *stream, yyjson_mut_
     return text;
 }
 
+static struct stream_text *find_text(struct toolrack_stream *stream, yyjson_mut_val *object,
+                                     const char *key) {
+    struct stream_text *known = known_text(stream, object, key);
+    return known != NULL ? known : add_text(stream, object, key);
+}
+
 /* A part of type "text" at the end of an array. */
 static yyjson_mut_val *add_text_part(struct toolrack_stream *stream, yyjson_mut_val *array) {
     yyjson_mut_val *part = yyjson_mut_obj(stream->doc);
@@ -206,23 +204,30 @@ static yyjson_mut_val *add_text_part(struct toolrack_stream *stream, yyjson_mut_
     return part;
 }
 
-void stream_gather(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
-                   yyjson_val *text, bool is_json) {
-    if (!yyjson_is_str(text)) {
+/* Where a piece of a string that has not begun belongs: a growing string at `key`, or, if an array
+ * has come there, one of a part of it. NULL: no memory. */
+static struct stream_text *begin_text(struct toolrack_stream *stream, yyjson_mut_val *object,
+                                      const char *key) {
+    yyjson_mut_val *parts = yyjson_mut_obj_get(object, key);
+    if (!yyjson_mut_is_arr(parts)) {
+        return add_text(stream, object, key);
+    }
+    yyjson_mut_val *last = yyjson_mut_arr_get_last(parts);
+    if (!yyjson_mut_equals_str(yyjson_mut_obj_get(last, "type"), "text")) {
+        last = add_text_part(stream, parts);
+    }
+    return find_text(stream, last, "text");
+}
+
+void stream_add_piece(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
+                      yyjson_val *text, bool is_json) {
+    struct stream_text *gathered = known_text(stream, object, key);
+    if (gathered == NULL && yyjson_get_len(text) == 0 &&
+        yyjson_mut_is_arr(yyjson_mut_obj_get(object, key))) {
         return;
     }
-    yyjson_mut_val *parts = yyjson_mut_obj_get(object, key);
-    if (yyjson_mut_is_arr(parts)) { /* a string after pieces of an array */
-        yyjson_mut_val *last = yyjson_mut_arr_get_last(parts);
-        if (yyjson_get_len(text) == 0) {
-            return;
-        }
-        object = yyjson_mut_equals_str(yyjson_mut_obj_get(last, "type"), "text")
-                         ? last
-                         : add_text_part(stream, parts);
-        key = "text";
-    }
-    struct stream_text *gathered = find_text(stream, object, key);
+    /* An array would have taken the place of one that has begun. */
+    gathered = gathered != NULL ? gathered : begin_text(stream, object, key);
     if (gathered == NULL) {
         stream->no_memory = true;
         return;
@@ -412,7 +417,7 @@ int stream_fail(yyjson_val *message, struct toolrack_error *err) {
                      yyjson_is_str(message) ? yyjson_get_str(message) : "no reason given");
 }
 
-bool stream_is_error(yyjson_val *event, struct toolrack_error *err) {
+bool stream_tell_error(yyjson_val *event, struct toolrack_error *err) {
     yyjson_val *error = yyjson_obj_get(event, "error");
     if (error != NULL && !yyjson_is_null(error)) {
         (void)stream_fail(error, err);

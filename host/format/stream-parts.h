@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "format/turn-parts.h"
 
 /* Most bytes of one stream, and of one event. */
@@ -28,13 +29,15 @@ struct stream_text {
 struct stream_item {
     uint64_t index;
     yyjson_mut_val *object;
+    bool is_plain;   /**< a part of Gemini's with text only, and perhaps a thought flag */
+    bool is_thought; /**< that has the flag set */
 };
 
 /* What precedes the provider's own message. */
 #define STREAM_FAILED "the provider ended the response with an error: "
 
 struct stream_format {
-    /** Read one event or line.
+    /** Read one event or line, which reports no failure in its `error`.
      * @return 0, or a code with err set. */
     int (*event)(struct toolrack_stream *stream, yyjson_val *event, struct toolrack_error *err);
     /** Read a response that was not streamed, although a stream was asked for.
@@ -104,7 +107,7 @@ struct toolrack_stream {
 
     char *result; /* returned by toolrack_stream_end() */
     size_t result_length;
-    struct toolrack_error error; /* code 0, or the failure */
+    struct toolrack_error error; /* code 0, or the failure; the last member */
 };
 
 /* Length of an id that is made for a call: all providers accept nine letters and digits. */
@@ -114,7 +117,9 @@ struct toolrack_stream {
 void stream_give_id(struct toolrack_stream *stream, yyjson_mut_val *call, const char *key);
 
 /** Whether a value is a string that is not empty. */
-bool stream_is_text(yyjson_val *value);
+static inline bool stream_is_text(yyjson_val *value) {
+    return yyjson_is_str(value) && yyjson_get_len(value) > 0;
+}
 
 /** Pass a piece of the model's text to the callback; other values than strings are ignored. */
 void stream_show(struct toolrack_stream *stream, yyjson_val *text);
@@ -123,10 +128,18 @@ void stream_show(struct toolrack_stream *stream, yyjson_val *text);
 bool stream_has_text(const struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
                      yyjson_val *text);
 
-/** Append to the string at `key` of an object of the message. A value that is not a string is
- * ignored. */
-void stream_gather(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
-                   yyjson_val *text, bool is_json);
+/** What stream_gather() does with a string. */
+void stream_add_piece(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
+                      yyjson_val *text, bool is_json);
+
+/** Append to the string at `key` of an object of the message. A value that is not a string, as most
+ * of those that an event may have, is ignored. */
+static inline void stream_gather(struct toolrack_stream *stream, yyjson_mut_val *object,
+                                 const char *key, yyjson_val *text, bool is_json) {
+    if (yyjson_is_str(text)) {
+        stream_add_piece(stream, object, key, text, is_json);
+    }
+}
 
 /** Whether the arguments at `key` are a complete JSON object. False for very long ones, which are
  * not parsed. */
@@ -141,8 +154,10 @@ void stream_break_off(struct toolrack_stream *stream, yyjson_mut_val *object, co
  * empty, is ignored. */
 void stream_set_reason(struct toolrack_stream *stream, yyjson_val *reason);
 
-/** Read the numbers of tokens that an event, or a whole response, tells. */
-void stream_take_usage(struct toolrack_stream *stream, yyjson_val *event);
+/** Look at what an event, or a whole response, has beside its piece of the message, in one walk
+ * over its members: read the numbers of tokens that it tells.
+ * @return whether it may report a failure, which stream_tell_error() knows */
+bool stream_look(struct toolrack_stream *stream, yyjson_val *event);
 
 /** The item with a number, or NULL. */
 struct stream_item *stream_find_item(struct toolrack_stream *stream, uint64_t index);
@@ -180,8 +195,28 @@ yyjson_mut_val *stream_array(struct toolrack_stream *stream, yyjson_mut_val *obj
 int stream_extend(struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
                   yyjson_val *array, struct toolrack_error *err);
 
-/** Whether an event reports a failure of the provider; then err is set. */
-bool stream_is_error(yyjson_val *event, struct toolrack_error *err);
+/** Whether a member is one that an object has which reports a failure. */
+static inline bool stream_may_be_error(yyjson_val *key, yyjson_val *value) {
+    return (turn_is(key, "error") && !yyjson_is_null(value)) ||
+           (turn_is(key, "object") && turn_is(value, "error"));
+}
+
+/** Whether an object that may report a failure of the provider does; then err is set. */
+bool stream_tell_error(yyjson_val *event, struct toolrack_error *err);
+
+/** The same for any object. Inline, as nearly none does, and each piece of an answer is asked. */
+static inline bool stream_is_error(yyjson_val *event, struct toolrack_error *err) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    json_obj_foreach (event, at, count, key, value) {
+        if (stream_may_be_error(key, value)) {
+            return stream_tell_error(event, err);
+        }
+    }
+    return false;
+}
 
 /** Set err for a failure that the provider reported: a message, or an object that has one; may be
  * NULL. Returns the code. */

@@ -69,9 +69,6 @@ static void break_off(struct toolrack_stream *stream) {
 static int take_event(struct toolrack_stream *stream, yyjson_val *event,
                       struct toolrack_error *err) {
     yyjson_val *type = yyjson_obj_get(event, "type");
-    if (stream_is_error(event, err)) {
-        return TOOLRACK_E_EXECUTION_FAILED;
-    }
     if (turn_is(type, "error") || turn_is(type, "response.failed")) {
         yyjson_val *error = yyjson_obj_get(yyjson_obj_get(event, "response"), "error");
         yyjson_val *message = yyjson_obj_get(error, "message");

@@ -10,9 +10,11 @@
  *  (1) Every string that grows is gathered in its own buffer in `texts`, and set in the document
  *      once, at the end: appending takes linear time.
  *  (2) After a failure `error` is set, and nothing more is read. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json-lenient.h"
@@ -46,15 +48,16 @@ static int refuse(struct toolrack_error *err, const struct buf *text, const char
 /* Parse JSON; NULL: a failure, `ret_why` says which. Half a surrogate pair is kept: the other half
  * may be at the start of the next piece of the same string. */
 static yyjson_doc *read_json(struct toolrack_stream *stream, const struct buf *text,
-                             yyjson_read_err *ret_why) {
+                             struct arena *arena, yyjson_read_err *ret_why) {
     const yyjson_read_flag flags = YYJSON_READ_BIGNUM_AS_RAW;
+    const yyjson_alc alc = arena_alc(arena);
     CLEANUP(buf_finish) struct buf mended = BUF_INIT;
-    yyjson_doc *doc = yyjson_read_opts(text->data, text->length, flags, NULL, ret_why);
+    yyjson_doc *doc = yyjson_read_opts(text->data, text->length, flags, &alc, ret_why);
     if (doc == NULL && ret_why->code == YYJSON_READ_ERROR_INVALID_STRING &&
         utf8_valid(text->data, text->length) &&
         json_add_without_halves(&mended, text->data, text->length, true)) {
         doc = yyjson_read_opts(mended.data, mended.length,
-                               flags | YYJSON_READ_ALLOW_INVALID_UNICODE, NULL, ret_why);
+                               flags | YYJSON_READ_ALLOW_INVALID_UNICODE, &alc, ret_why);
         stream->has_halves = true;
     }
     if (mended.failed) {
@@ -63,16 +66,11 @@ static yyjson_doc *read_json(struct toolrack_stream *stream, const struct buf *t
     return doc;
 }
 
-/* `text` is not empty. */
-static int take_event(struct toolrack_stream *stream, const struct buf *text,
-                      struct toolrack_error *err) {
-    if (stream->over) {
-        return 0;
-    }
-    yyjson_read_err why = {0};
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_json(stream, text, &why);
+/* Take an event that is parsed, or was not. */
+static int take_parsed(struct toolrack_stream *stream, const struct buf *text, yyjson_doc *doc,
+                       const yyjson_read_err *why, struct toolrack_error *err) {
     yyjson_val *event = yyjson_doc_get_root(doc);
-    if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+    if (doc == NULL && why->code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         return error_oom(err);
     }
     if (stream->is_failure) {
@@ -87,7 +85,7 @@ static int take_event(struct toolrack_stream *stream, const struct buf *text,
     if (!yyjson_is_obj(event) && stream->complete) {
         return 0; /* some providers send usage after the end, whole or cut off */
     }
-    if (doc == NULL && why.code == YYJSON_READ_ERROR_UNEXPECTED_END && stream->format->lines &&
+    if (doc == NULL && why->code == YYJSON_READ_ERROR_UNEXPECTED_END && stream->format->lines &&
         !stream->has_fields) {
         stream->is_whole = true; /* it has several lines */
         buf_add(&stream->data, text->data, text->length);
@@ -100,9 +98,44 @@ static int take_event(struct toolrack_stream *stream, const struct buf *text,
         stream->seed = name_hash(text->data, text->length);
     }
     stream->has_fields = true;
-    stream_take_usage(stream, event);
+    if (stream_look(stream, event) && stream_tell_error(event, err)) {
+        return TOOLRACK_E_EXECUTION_FAILED;
+    }
     int code = stream->format->event(stream, event, err);
     return code == 0 && stream->no_memory ? error_oom(err) : code;
+}
+
+/* Bytes of the stack for an event that is parsed: most events fit. */
+#define EVENT_ROOM 8192u
+
+/* `text` is not empty. */
+static int take_event(struct toolrack_stream *stream, const struct buf *text,
+                      struct toolrack_error *err) {
+    _Alignas(16) char memory[EVENT_ROOM];
+    struct arena arena;
+    yyjson_read_err why = {0};
+    if (stream->over) {
+        return 0;
+    }
+    arena_init(&arena, memory, sizeof memory);
+    yyjson_doc *doc = read_json(stream, text, &arena, &why);
+    int code = take_parsed(stream, text, doc, &why, err);
+    arena_finish(&arena);
+    return code;
+}
+
+/* What the `data` of an event is. */
+static int take_data(struct toolrack_stream *stream, const struct buf *data,
+                     struct toolrack_error *err) {
+    int code = 0;
+    if (data->length == 6 && memcmp(data->data, "[DONE]", 6) == 0) {
+        stream->complete = true;
+        stream->over = true;
+    } else if (data->length > 0) {
+        code = take_event(stream, data, err);
+    }
+    stream->is_failure = false;
+    return code;
 }
 
 /* An empty line: the event is complete. */
@@ -111,14 +144,7 @@ static int end_event(struct toolrack_stream *stream, struct toolrack_error *err)
         return 0;
     }
     stream->has_data = false;
-    int code = 0;
-    if (stream->data.length == 6 && memcmp(stream->data.data, "[DONE]", 6) == 0) {
-        stream->complete = true;
-        stream->over = true;
-    } else if (stream->data.length > 0) {
-        code = take_event(stream, &stream->data, err);
-    }
-    stream->is_failure = false;
+    int code = take_data(stream, &stream->data, err);
     buf_clear(&stream->data);
     return code;
 }
@@ -145,44 +171,47 @@ static int take_field(struct toolrack_stream *stream, const struct buf *line,
     return 0;
 }
 
-static int take_line(struct toolrack_stream *stream, struct toolrack_error *err) {
-    struct buf *line = &stream->line;
+/* Whether the first line that has anything in it begins a JSON text. */
+static bool begins_json(const struct buf *line) {
+    size_t blank = 0;
+    while (blank < line->length && strchr(" \t", line->data[blank]) != NULL) {
+        blank++;
+    }
+    return blank < line->length && strchr("{[", line->data[blank]) != NULL;
+}
+
+/* Take a line; it may be borrowed from what was fed. */
+static int take_line(struct toolrack_stream *stream, struct buf line, struct toolrack_error *err) {
     /* A byte order mark at the beginning is skipped. */
-    if (!stream->begun && line->length >= 3 && memcmp(line->data, "\xef\xbb\xbf", 3) == 0) {
-        memmove(line->data, line->data + 3, line->length - 3);
-        buf_truncate(line, line->length - 3);
+    if (!stream->begun && line.length >= 3 && memcmp(line.data, "\xef\xbb\xbf", 3) == 0) {
+        line.data += 3;
+        line.length -= 3;
     }
     stream->begun = true;
-    int code = 0;
     if (!stream->has_fields && !stream->is_whole && !stream->format->lines) {
-        size_t blank = 0;
-        while (blank < line->length && strchr(" \t", line->data[blank]) != NULL) {
-            blank++;
-        }
-        stream->is_whole = blank < line->length && strchr("{[", line->data[blank]) != NULL;
+        stream->is_whole = begins_json(&line);
     }
     if (stream->is_whole) {
         buf_add(&stream->data, "\n", stream->data.length > 0);
-        buf_add(&stream->data, line->data, line->length);
-    } else if (stream->format->lines) {
-        code = line->length > 0 ? take_event(stream, line, err) : 0;
-    } else {
-        code = line->length > 0 ? take_field(stream, line, err) : end_event(stream, err);
+        buf_add(&stream->data, line.data, line.length);
+        return 0;
     }
-    buf_clear(line);
-    return code;
+    if (stream->format->lines) {
+        return line.length > 0 ? take_event(stream, &line, err) : 0;
+    }
+    return line.length > 0 ? take_field(stream, &line, err) : end_event(stream, err);
 }
 
-static int check_room(const struct toolrack_stream *stream, struct toolrack_error *err) {
-    if (stream->line.failed || stream->data.failed) {
+static int check_room(const struct toolrack_stream *stream, const struct buf *line,
+                      struct toolrack_error *err) {
+    if (line->failed || stream->data.failed) {
         return error_oom(err);
     }
     if (stream->bytes > STREAM_BYTES_MAX) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "the stream has more than the %u bytes allowed", STREAM_BYTES_MAX);
     }
-    if (stream->line.length > STREAM_EVENT_MAX ||
-        stream->data.length > STREAM_EVENT_MAX - stream->line.length) {
+    if (line->length > STREAM_EVENT_MAX || stream->data.length > STREAM_EVENT_MAX - line->length) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "an event of the stream has more than the %u bytes allowed",
                          STREAM_EVENT_MAX);
@@ -195,45 +224,84 @@ static const char *find_byte(const char *at, const char *end, char byte) {
     return found != NULL ? found : end;
 }
 
-/* All lines may end in CR: the next LF, or the end, is searched once and not for each line. */
+/* Take the rest of a line, of which the beginning may have been fed before, or keep it. */
+static int take_rest(struct toolrack_stream *stream, const char *bytes, size_t length,
+                     bool is_complete, struct toolrack_error *err) {
+    bool is_kept = stream->line.length > 0 || !is_complete;
+    if (is_kept) {
+        buf_add(&stream->line, bytes, length);
+    }
+    const struct buf line =
+            is_kept ? stream->line
+                    : (struct buf){.data = (char *)(uintptr_t)bytes, .length = length};
+    int code = check_room(stream, &line, err);
+    if (code == 0 && is_complete) {
+        code = take_line(stream, line, err);
+        buf_clear(&stream->line);
+    }
+    return code;
+}
+
+/* Whether the line from `bytes` to `line_end` is an event that has come whole: nearly all are. It
+ * is taken where it is, as `ret`, instead of being gathered: a tenth of all that a stream takes. */
+static bool is_whole_event(const struct toolrack_stream *stream, const char *bytes,
+                           const char *line_end, const char *end, struct buf *ret) {
+    static const char field[] = "data: ";
+    const size_t length = sizeof field - 1;
+    *ret = (struct buf){.data = (char *)(uintptr_t)bytes + length,
+                        .length = (size_t)(line_end - bytes) - length};
+    return stream->has_fields && !stream->has_data && !stream->format->lines &&
+           stream->line.length == 0 && (size_t)(end - bytes) > length && line_end + 1 < end &&
+           memcmp(bytes, field, length) == 0 && line_end[0] == '\n' && line_end[1] == '\n';
+}
+
+/* All lines may end in CR, in LF or in both: the next of each, or the end, is searched once and not
+ * for each line. */
 static int feed(struct toolrack_stream *stream, const char *bytes, size_t length,
                 struct toolrack_error *err) {
     const char *end = bytes + length;
     const char *line_feed = find_byte(bytes, end, '\n');
+    const char *carriage = find_byte(bytes, end, '\r');
+    struct buf event;
     while (bytes < end) {
-        if (stream->after_return && *bytes == '\n') {
+        if (line_feed < bytes) {
+            line_feed = find_byte(bytes, end, '\n');
+        }
+        if (carriage < bytes) {
+            carriage = find_byte(bytes, end, '\r');
+        }
+        if (stream->after_return && bytes == line_feed) {
             stream->after_return = false;
             bytes++;
             continue;
         }
-        stream->after_return = false;
-        if (line_feed < bytes) {
-            line_feed = find_byte(bytes, end, '\n');
+        const char *line_end = line_feed < carriage ? line_feed : carriage;
+        stream->after_return = line_end < end && line_end == carriage;
+        if (is_whole_event(stream, bytes, line_end, end, &event)) {
+            int code = check_room(stream, &event, err);
+            code = code < 0 ? code : take_data(stream, &event, err);
+            if (code < 0) {
+                return code;
+            }
+            bytes = line_end + 2;
+            continue;
         }
-        const char *line_end = find_byte(bytes, line_feed, '\r');
-        buf_add(&stream->line, bytes, (size_t)(line_end - bytes));
-        bytes = line_end;
-        int code = check_room(stream, err);
-        if (code == 0 && bytes < end) {
-            stream->after_return = *bytes++ == '\r';
-            code = take_line(stream, err);
-        }
+        int code = take_rest(stream, bytes, (size_t)(line_end - bytes), line_end < end, err);
         if (code < 0) {
             return code;
         }
+        bytes = line_end < end ? line_end + 1 : end;
     }
     return 0;
 }
 
 /* ---------------------------------------------------------------------- API */
 
-static int keep_error(struct toolrack_stream *stream, const struct toolrack_error *why,
-                      struct toolrack_error *err) {
-    stream->error = *why;
+static int tell_error(const struct toolrack_stream *stream, struct toolrack_error *err) {
     if (err != NULL) {
-        *err = *why;
+        *err = stream->error;
     }
-    return why->code;
+    return stream->error.code;
 }
 
 int toolrack_stream_new(enum toolrack_format format,
@@ -246,7 +314,7 @@ int toolrack_stream_new(enum toolrack_format format,
     if (formats[format] == NULL) {
         return error_set(err, TOOLRACK_E_INVALID, "the format '%s' has no streams", name);
     }
-    struct toolrack_stream *stream = calloc(1, sizeof *stream);
+    struct toolrack_stream *stream = malloc(sizeof *stream);
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     yyjson_mut_val *root =
             formats[format]->role != NULL ? yyjson_mut_obj(doc) : yyjson_mut_arr(doc);
@@ -258,6 +326,9 @@ int toolrack_stream_new(enum toolrack_format format,
         return error_oom(err);
     }
     yyjson_mut_doc_set_root(doc, root);
+    /* All but the error, which is large and has its code only. */
+    memset(stream, 0, offsetof(struct toolrack_stream, error));
+    stream->error.code = 0;
     stream->format = formats[format];
     stream->kind = format;
     for (size_t i = 0; i < STREAM_COUNTS; i++) {
@@ -273,9 +344,8 @@ int toolrack_stream_new(enum toolrack_format format,
 
 int toolrack_stream_feed(struct toolrack_stream *stream, const char *bytes, size_t length,
                          struct toolrack_error *err) {
-    struct toolrack_error why = {0};
     if (stream->error.code < 0) {
-        return keep_error(stream, &stream->error, err);
+        return tell_error(stream, err);
     }
     if (stream->result != NULL) {
         return error_set(err, TOOLRACK_E_INVALID, "the stream has ended already");
@@ -283,7 +353,7 @@ int toolrack_stream_feed(struct toolrack_stream *stream, const char *bytes, size
     stream->bytes += length < STREAM_BYTES_MAX + 1u - stream->bytes
                              ? length
                              : STREAM_BYTES_MAX + 1u - stream->bytes;
-    return feed(stream, bytes, length, &why) < 0 ? keep_error(stream, &why, err) : 0;
+    return feed(stream, bytes, length, &stream->error) < 0 ? tell_error(stream, err) : 0;
 }
 
 /* Text that is a JSON object becomes that object; other text becomes an object that contains it. */
@@ -305,15 +375,14 @@ static yyjson_mut_val *read_value(struct toolrack_stream *stream, const struct b
     return broken;
 }
 
-/* Read a response that is one JSON text. */
-static int take_whole(struct toolrack_stream *stream, struct toolrack_error *err) {
-    yyjson_read_err why = {0};
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_json(stream, &stream->data, &why);
+/* Take a response that is one JSON text. */
+static int take_whole_parsed(struct toolrack_stream *stream, yyjson_doc *doc,
+                             const yyjson_read_err *why, struct toolrack_error *err) {
     yyjson_val *root = yyjson_doc_get_root(doc);
-    if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+    if (doc == NULL && why->code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         return error_oom(err);
     }
-    if (doc == NULL && why.code == YYJSON_READ_ERROR_UNEXPECTED_END) {
+    if (doc == NULL && why->code == YYJSON_READ_ERROR_UNEXPECTED_END) {
         return 0; /* it is not complete */
     }
     if (doc == NULL) {
@@ -328,12 +397,22 @@ static int take_whole(struct toolrack_stream *stream, struct toolrack_error *err
     size_t count;
     yyjson_val *event;
     yyjson_arr_foreach (root, at, count, event) { /* what would have been the events */
-        stream_take_usage(stream, event);
+        (void)stream_look(stream, event);
     }
-    stream_take_usage(stream, root);
+    (void)stream_look(stream, root);
     int code = stream->format->whole(stream, root, err);
     stream->complete = true;
     return code == 0 && stream->no_memory ? error_oom(err) : code;
+}
+
+static int take_whole(struct toolrack_stream *stream, struct toolrack_error *err) {
+    struct arena arena;
+    yyjson_read_err why = {0};
+    arena_init(&arena, NULL, 0);
+    yyjson_doc *doc = read_json(stream, &stream->data, &arena, &why);
+    int code = take_whole_parsed(stream, doc, &why, err);
+    arena_finish(&arena);
+    return code;
 }
 
 /* The message as text. Halves of surrogate pairs are joined in it, since their strings are complete
@@ -352,7 +431,8 @@ static char *write_message(struct toolrack_stream *stream, size_t *ret_length) {
 
 static int end(struct toolrack_stream *stream, struct toolrack_error *err) {
     /* The last line is read even without a line end: some providers send none. */
-    int code = stream->line.length > 0 ? take_line(stream, err) : 0;
+    int code = stream->line.length > 0 ? take_line(stream, stream->line, err) : 0;
+    buf_clear(&stream->line);
     if (code == 0 && stream->is_whole) {
         code = stream->data.failed ? error_oom(err) : take_whole(stream, err);
     } else if (code == 0 && !stream->format->lines) {
@@ -390,12 +470,8 @@ static int end(struct toolrack_stream *stream, struct toolrack_error *err) {
 
 int toolrack_stream_end(struct toolrack_stream *stream, const char **ret, size_t *ret_length,
                         struct toolrack_error *err) {
-    struct toolrack_error why = {0};
-    if (stream->error.code < 0) {
-        return keep_error(stream, &stream->error, err);
-    }
-    if (stream->result == NULL && end(stream, &why) < 0) {
-        return keep_error(stream, &why, err);
+    if (stream->error.code < 0 || (stream->result == NULL && end(stream, &stream->error) < 0)) {
+        return tell_error(stream, err);
     }
     *ret = stream->result;
     if (ret_length != NULL) {

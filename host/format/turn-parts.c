@@ -20,10 +20,6 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 /* ------------------------------------------------------------------- reading */
 
-bool turn_is(yyjson_val *value, const char *text) {
-    return yyjson_equals_str(value, text);
-}
-
 int turn_refuse(struct turn_reader *reader, const char *place, const char *what) {
     return error_set_field(reader->err, TOOLRACK_E_INVALID, place,
                            "not a message of the format '%s': %s",

@@ -89,8 +89,11 @@ int turn_refuse(struct turn_reader *reader, const char *place, const char *what)
  * @param place  JSON Pointer of its `error` */
 bool turn_is_error(struct turn_reader *reader, yyjson_val *object, const char *place);
 
-/** Whether a value is this string. */
-bool turn_is(yyjson_val *value, const char *text);
+/** Whether a value is this string. Inline, since most are compared with a literal, and a streamed
+ * answer with a dozen of them for each event. */
+static inline bool turn_is(yyjson_val *value, const char *text) {
+    return yyjson_equals_str(value, text);
+}
 
 /** Read the calls of `message.tool_calls`, the format of OpenAI and Ollama. `place` is that of the
  * message. */

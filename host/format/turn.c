@@ -59,7 +59,7 @@ int format_read_message(enum toolrack_format format, const char *text, size_t le
                          JSON_DEEPER_MAX);
     }
     int code = turn_is_error(&reader, root, "/error") ? TOOLRACK_E_INVALID
-                                            : formats[format]->read(&reader, root);
+                                                      : formats[format]->read(&reader, root);
     if (code < 0) {
         format_message_finish(&message);
         return code;

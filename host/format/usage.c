@@ -7,43 +7,83 @@
 /* What is more than this is no count of tokens. */
 #define TOKENS_MAX (INT64_C(1) << 53)
 
+/* A member of an object, or a member of that. The lengths are known here: each event of a stream is
+ * looked at for these. */
+struct place {
+    const char *name;
+    size_t length;
+    const char *inner; /* NULL: the member itself */
+    size_t inner_length;
+};
+
+#define AT(member) \
+    { member, sizeof member - 1, NULL, 0 }
+#define IN(member, inner) \
+    { member, sizeof member - 1, inner, sizeof inner - 1 }
+
 /* Where each format has its numbers. They come in several events, and the last of each counts. */
 static const struct places {
-    const char *in[3]; /* the objects that have them: in an event, or in a response */
-    /* The first that is there counts; none: the format has no such number. */
-    const char *counts[STREAM_COUNTS][3];
+    struct place in[2]; /* the objects that have them: in an event, or in a response */
+    size_t in_count;
+    bool in_choice; /* or in its first choice, which counts more than the first of `in` */
+    bool in_event;  /* or the event itself */
+    struct {
+        enum stream_count count;
+        struct place at;
+    } numbers[7]; /* of several for one count the first that is there counts */
+    size_t number_count;
 } places[TOOLRACK_FORMAT_COUNT] = {
         [TOOLRACK_FORMAT_OPENAI] =
                 {/* Groq and Moonshot have them elsewhere in a stream. */
-                 {"/x_groq/usage", "/choices/0/usage", "/usage"},
-                 {[STREAM_INPUT] = {"/prompt_tokens"},
-                  [STREAM_CACHED] = {"/prompt_tokens_details/cached_tokens",
-                                     "/prompt_cache_hit_tokens",
-                                     /* DeepSeek */ "/cached_tokens" /* Moonshot */},
-                  [STREAM_OUTPUT] = {"/completion_tokens"},
-                  [STREAM_REASONING] = {"/completion_tokens_details/reasoning_tokens"},
-                  [STREAM_TOTAL] = {"/total_tokens"}}},
+                 .in = {IN("x_groq", "usage"), AT("usage")},
+                 .in_count = 2,
+                 .in_choice = true,
+                 .numbers = {{STREAM_INPUT, AT("prompt_tokens")},
+                             {STREAM_CACHED, IN("prompt_tokens_details", "cached_tokens")},
+                             {STREAM_CACHED, AT("prompt_cache_hit_tokens")}, /* DeepSeek */
+                             {STREAM_CACHED, AT("cached_tokens")},           /* Moonshot */
+                             {STREAM_OUTPUT, AT("completion_tokens")},
+                             {STREAM_REASONING,
+                              IN("completion_tokens_details", "reasoning_tokens")},
+                             {STREAM_TOTAL, AT("total_tokens")}},
+                 .number_count = 7},
         [TOOLRACK_FORMAT_OPENAI_RESPONSES] =
-                {{"/response/usage", "/usage"},
-                 {[STREAM_INPUT] = {"/input_tokens"},
-                  [STREAM_CACHED] = {"/input_tokens_details/cached_tokens"},
-                  [STREAM_OUTPUT] = {"/output_tokens"},
-                  [STREAM_REASONING] = {"/output_tokens_details/reasoning_tokens"}}},
-        [TOOLRACK_FORMAT_ANTHROPIC] = {{"/message/usage", "/usage"},
-                                       {[STREAM_INPUT] = {"/input_tokens"},
-                                        [STREAM_CACHED] = {"/cache_read_input_tokens"},
-                                        [STREAM_WRITTEN] = {"/cache_creation_input_tokens"},
-                                        [STREAM_OUTPUT] = {"/output_tokens"}}},
-        [TOOLRACK_FORMAT_GEMINI] = {{"/usageMetadata"},
-                                    {[STREAM_INPUT] = {"/promptTokenCount"},
-                                     [STREAM_CACHED] = {"/cachedContentTokenCount"},
-                                     [STREAM_TOOLS] = {"/toolUsePromptTokenCount"},
-                                     [STREAM_OUTPUT] = {"/candidatesTokenCount"},
-                                     [STREAM_REASONING] = {"/thoughtsTokenCount"}}},
-        [TOOLRACK_FORMAT_OLLAMA] =
-                {{""},
-                 {[STREAM_INPUT] = {"/prompt_eval_count"}, [STREAM_OUTPUT] = {"/eval_count"}}},
+                {.in = {IN("response", "usage"), AT("usage")},
+                 .in_count = 2,
+                 .numbers = {{STREAM_INPUT, AT("input_tokens")},
+                             {STREAM_CACHED, IN("input_tokens_details", "cached_tokens")},
+                             {STREAM_OUTPUT, AT("output_tokens")},
+                             {STREAM_REASONING, IN("output_tokens_details", "reasoning_tokens")}},
+                 .number_count = 4},
+        [TOOLRACK_FORMAT_ANTHROPIC] = {.in = {IN("message", "usage"), AT("usage")},
+                                       .in_count = 2,
+                                       .numbers = {{STREAM_INPUT, AT("input_tokens")},
+                                                   {STREAM_CACHED, AT("cache_read_input_tokens")},
+                                                   {STREAM_WRITTEN,
+                                                    AT("cache_creation_input_tokens")},
+                                                   {STREAM_OUTPUT, AT("output_tokens")}},
+                                       .number_count = 4},
+        [TOOLRACK_FORMAT_GEMINI] = {.in = {AT("usageMetadata")},
+                                    .in_count = 1,
+                                    .numbers = {{STREAM_INPUT, AT("promptTokenCount")},
+                                                {STREAM_CACHED, AT("cachedContentTokenCount")},
+                                                {STREAM_TOOLS, AT("toolUsePromptTokenCount")},
+                                                {STREAM_OUTPUT, AT("candidatesTokenCount")},
+                                                {STREAM_REASONING, AT("thoughtsTokenCount")}},
+                                    .number_count = 5},
+        [TOOLRACK_FORMAT_OLLAMA] = {.in_event = true,
+                                    .numbers = {{STREAM_INPUT, AT("prompt_eval_count")},
+                                                {STREAM_OUTPUT, AT("eval_count")}},
+                                    .number_count = 2},
 };
+
+static inline bool is_place(const struct place *place, yyjson_val *key) {
+    return yyjson_equals_strn(key, place->name, place->length);
+}
+
+static inline yyjson_val *value_at(const struct place *place, yyjson_val *value) {
+    return place->inner == NULL ? value : yyjson_obj_getn(value, place->inner, place->inner_length);
+}
 
 /* A count; some servers write it as 1000.0. TOOLRACK_TOKENS_UNKNOWN: it is none. */
 static int64_t read_count(yyjson_val *value) {
@@ -55,20 +95,68 @@ static int64_t read_count(yyjson_val *value) {
     return is_count ? (int64_t)real : TOOLRACK_TOKENS_UNKNOWN;
 }
 
-void stream_take_usage(struct toolrack_stream *stream, yyjson_val *event) {
-    const struct places *known = &places[stream->kind];
-    for (size_t i = 0; i < ARRAY_LENGTH(known->in) && known->in[i] != NULL; i++) {
-        yyjson_val *usage = yyjson_ptr_get(event, known->in[i]);
-        for (size_t k = 0; yyjson_is_obj(usage) && k < STREAM_COUNTS; k++) {
-            const char *const *names = known->counts[k];
-            int64_t count = TOOLRACK_TOKENS_UNKNOWN;
-            for (size_t n = 0; count < 0 && n < ARRAY_LENGTH(known->counts[k]) && names[n] != NULL;
-                 n++) {
-                count = read_count(yyjson_ptr_get(usage, names[n]));
-            }
-            stream->counts[k] = count >= 0 ? count : stream->counts[k];
+/* The number that a member of the usage is, or has; the count of numbers: none. */
+static inline size_t find_number(const struct places *known, yyjson_val *key) {
+    size_t i = 0;
+    while (i < known->number_count && !is_place(&known->numbers[i].at, key)) {
+        i++;
+    }
+    return i;
+}
+
+/* One walk over the members: Gemini and others tell their numbers in each event. */
+static void take_counts(struct toolrack_stream *stream, const struct places *known,
+                        yyjson_val *usage) {
+    size_t taken[STREAM_COUNTS] = {0}; /* which number each count is from, counted from 1 */
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    json_obj_foreach (usage, at, count, key, value) {
+        size_t i = find_number(known, key);
+        if (i == known->number_count) {
+            continue;
+        }
+        enum stream_count kind = known->numbers[i].count;
+        if (taken[kind] != 0 && taken[kind] <= i) {
+            continue;
+        }
+        int64_t number = read_count(value_at(&known->numbers[i].at, value));
+        if (number >= 0) {
+            stream->counts[kind] = number;
+            taken[kind] = i + 1;
         }
     }
+}
+
+bool stream_look(struct toolrack_stream *stream, yyjson_val *event) {
+    const struct places *known = &places[stream->kind];
+    yyjson_val *found[ARRAY_LENGTH(known->in)] = {NULL};
+    yyjson_val *choices = NULL;
+    bool has_number = false;
+    bool may_be_error = false;
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    json_obj_foreach (event, at, count, key, value) {
+        for (size_t i = 0; yyjson_is_obj(value) && i < known->in_count; i++) {
+            found[i] = is_place(&known->in[i], key) ? value_at(&known->in[i], value) : found[i];
+        }
+        if (yyjson_is_arr(value) && known->in_choice && turn_is(key, "choices")) {
+            choices = value;
+        }
+        has_number = has_number || yyjson_is_num(value);
+        may_be_error = may_be_error || stream_may_be_error(key, value);
+    }
+    yyjson_val *const usages[] = {found[0], yyjson_obj_get(yyjson_arr_get_first(choices), "usage"),
+                                  found[1], known->in_event && has_number ? event : NULL};
+    for (size_t i = 0; i < ARRAY_LENGTH(usages); i++) {
+        if (usages[i] != NULL) {
+            take_counts(stream, known, usages[i]);
+        }
+    }
+    return may_be_error;
 }
 
 /* Numbers of which the first must be known. */

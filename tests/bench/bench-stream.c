@@ -377,7 +377,7 @@ int main(void) {
     bench_run(rows, 2 * (size_t)ANSWERS);
     for (size_t i = 0; i < ANSWERS; i++) {
         bench_print(&rows[2 * i], NULL, NULL);
-        bench_print(&rows[2 * i + 1], &rows[2 * i], "1.5 x");
+        bench_print(&rows[2 * i + 1], &rows[2 * i], "2 x");
         buf_finish(&bytes[i]);
     }
     return EXIT_SUCCESS;
