@@ -14,7 +14,9 @@
 #include <string.h>
 
 /* References that are replaced by their definitions: each may contain others. */
-#define COPIES_MAX 256u
+#define COPIES_MAX         256u
+/* Schemas, behind references and in alternatives, that are looked at for one that allows null. */
+#define NULLABLE_TRIED_MAX 64u
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -39,36 +41,45 @@ static void not_strict(struct strict *strict, const struct place *place, const c
     strict->why_not = true;
 }
 
-/* Whether a schema says plainly that it allows null. */
-static bool allows_null(yyjson_mut_val *schema) {
+/* Whether a schema says plainly that it allows null, also by way of references and alternatives. */
+static bool looks_nullable(const struct rewrite *rewrite, yyjson_mut_val *schema, unsigned *left) {
+    const char *reference = yyjson_mut_get_str(yyjson_mut_obj_get(schema, "$ref"));
+    yyjson_mut_val *choices = yyjson_mut_obj_get(schema, "enum");
+    yyjson_mut_val *constant = yyjson_mut_obj_get(schema, "const");
+    yyjson_mut_val *type = yyjson_mut_obj_get(schema, "type");
+    yyjson_mut_val *several = yyjson_mut_obj_get(schema, "anyOf");
+    bool allows = several == NULL;
     size_t at;
     size_t count;
     yyjson_mut_val *one;
-    yyjson_mut_arr_foreach(yyjson_mut_obj_get(schema, "anyOf"), at, count, one) {
-        if (yyjson_mut_equals_str(yyjson_mut_obj_get(one, "type"), "null")) {
-            return yyjson_mut_obj_get(schema, "type") == NULL &&
-                   yyjson_mut_obj_get(schema, "enum") == NULL &&
-                   yyjson_mut_obj_get(schema, "const") == NULL;
-        }
-    }
-    if (!json_mut_has_text(yyjson_mut_obj_get(schema, "type"), "null") ||
-        yyjson_mut_obj_get(schema, "anyOf") != NULL ||
-        yyjson_mut_obj_get(schema, "const") != NULL) {
+    if (*left == 0) {
         return false;
     }
-    yyjson_mut_val *choices = yyjson_mut_obj_get(schema, "enum");
-    yyjson_mut_arr_foreach(choices, at, count, one) {
-        if (yyjson_mut_is_null(one)) {
-            return true;
-        }
+    --*left;
+    if (reference != NULL) {
+        return looks_nullable(rewrite, rewrite_resolve(rewrite, reference), left);
     }
-    return choices == NULL;
+    yyjson_mut_arr_foreach(several, at, count, one) {
+        allows = allows || looks_nullable(rewrite, one, left);
+    }
+    bool is_choice = choices == NULL;
+    yyjson_mut_arr_foreach(choices, at, count, one) {
+        is_choice = is_choice || yyjson_mut_is_null(one);
+    }
+    return allows && is_choice && (constant == NULL || yyjson_mut_is_null(constant)) &&
+           (type != NULL ? json_mut_has_text(type, "null")
+                         : several != NULL || choices != NULL || constant != NULL);
+}
+
+static bool allows_null(const struct rewrite *rewrite, yyjson_mut_val *schema) {
+    unsigned left = NULLABLE_TRIED_MAX;
+    return looks_nullable(rewrite, schema, &left);
 }
 
 /* Whether a property that is not required may become so: the model then writes null. */
-static bool may_be_required(yyjson_mut_val *schema) {
+static bool may_be_required(const struct rewrite *rewrite, yyjson_mut_val *schema) {
     yyjson_mut_val *known = yyjson_mut_obj_get(schema, "default");
-    return allows_null(schema) && (known == NULL || yyjson_mut_is_null(known));
+    return allows_null(rewrite, schema) && (known == NULL || yyjson_mut_is_null(known));
 }
 
 /* Check that each of the listed properties is required, or may be. */
@@ -94,7 +105,8 @@ static void check_object(struct strict *strict, const struct place *place, yyjso
         bool is_required =
                 count <= REWRITE_REQUIRED_MAX &&
                 rewrite_lists(required, yyjson_mut_get_str(key), yyjson_mut_get_len(key));
-        if (count > REWRITE_REQUIRED_MAX || (!is_required && !may_be_required(value))) {
+        if (count > REWRITE_REQUIRED_MAX ||
+            (!is_required && !may_be_required(strict->rewrite, value))) {
             not_strict(strict, place, "a property is not required: ", yyjson_mut_get_str(key));
             return;
         }
@@ -265,7 +277,7 @@ static void check_members(struct strict *strict, const struct place *place,
         const char *name = yyjson_mut_get_str(key);
         enum format_keyword keyword = format_keyword_find(name, yyjson_mut_get_len(key));
         bool is_null_default = keyword == KEYWORD_DEFAULT && yyjson_mut_is_null(value) &&
-                               place->up != NULL && allows_null(schema);
+                               place->up != NULL && allows_null(strict->rewrite, schema);
         if ((format_keywords[keyword].traits & TRAIT_STRICT) == 0 && !is_null_default) {
             not_strict(strict, place, "strict mode does not accept ", name);
             return;

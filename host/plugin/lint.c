@@ -58,6 +58,39 @@ static void lint_choices(struct reader *reader, yyjson_val *schema) {
     }
 }
 
+static void lint_level(struct reader *reader, yyjson_val *schema, uint32_t depth);
+
+/* The schemas in a schema, but for its properties. What `not` has may be anything. */
+static void lint_parts(struct reader *reader, yyjson_val *schema, uint32_t depth) {
+    static const char *const single[] = {"items",
+                                         "additionalProperties",
+                                         "unevaluatedItems",
+                                         "unevaluatedProperties",
+                                         "contains",
+                                         "if",
+                                         "then",
+                                         "else"};
+    static const char *const several[] = {
+            "prefixItems",       "allOf",       "anyOf", "oneOf",
+            "patternProperties", "definitions", "$defs", "dependentSchemas"};
+    size_t index;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *part;
+    for (size_t i = 0; i < ARRAY_LENGTH(single); i++) {
+        lint_level(reader, yyjson_obj_get(schema, single[i]), depth);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(several); i++) {
+        yyjson_val *parts = yyjson_obj_get(schema, several[i]);
+        yyjson_arr_foreach (parts, index, count, part) {
+            lint_level(reader, part, depth);
+        }
+        json_obj_foreach (parts, index, count, key, part) {
+            lint_level(reader, part, depth);
+        }
+    }
+}
+
 static void lint_level(struct reader *reader, yyjson_val *schema, uint32_t depth) {
     if (!yyjson_is_obj(schema) || depth > LINT_DEPTH_MAX) {
         return;
@@ -72,7 +105,7 @@ static void lint_level(struct reader *reader, yyjson_val *schema, uint32_t depth
         reader_report(reader, FINDING_SCHEMA_NULLABLE,
                       "the schema has nullable, which says nothing");
     }
-    lint_level(reader, items, depth + 1);
+    lint_parts(reader, schema, depth + 1);
     yyjson_val *properties = yyjson_obj_get(schema, "properties");
     size_t index;
     size_t count;

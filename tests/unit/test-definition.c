@@ -1080,6 +1080,53 @@ static const char memory_text[] =
                                                                                           "\"") "]"
                                                                                                 "}";
 
+/* A choice that nothing satisfies is found wherever a schema has schemas, but under `not`. */
+static void check_looks_at_each_schema(void **state) {
+    (void)state;
+    static const struct {
+        const char *before;
+        const char *after;
+        bool found;
+    } rows[] = {
+            {"\"properties\": {\"a\": ", "}", true},
+            {"\"properties\": {\"a\": {\"items\": ", "}}", true},
+            {"\"properties\": {\"a\": {\"prefixItems\": [", "]}}", true},
+            {"\"properties\": {\"a\": {\"contains\": ", "}}", true},
+            {"\"properties\": {\"a\": {\"anyOf\": [{}, ", "]}}", true},
+            {"\"properties\": {\"a\": {\"oneOf\": [", "]}}", true},
+            {"\"properties\": {\"a\": {\"allOf\": [{\"items\": ", "}]}}", true},
+            {"\"additionalProperties\": ", "", true},
+            {"\"unevaluatedProperties\": ", "", true},
+            {"\"patternProperties\": {\"^x\": ", "}", true},
+            {"\"$defs\": {\"A\": ", "}", true},
+            {"\"definitions\": {\"A\": {\"properties\": {\"b\": ", "}}}", true},
+            {"\"dependentSchemas\": {\"a\": {\"properties\": {\"b\": ", "}}}", true},
+            {"\"if\": {\"properties\": {\"a\": ", "}}", true},
+            {"\"then\": {\"properties\": {\"a\": ", "}}", true},
+            {"\"else\": {\"properties\": {\"a\": ", "}}", true},
+            {"\"properties\": {\"a\": {\"not\": ", "}}", false},
+            {"\"properties\": {\"a\": {\"default\": ", "}}", false},
+            {"\"properties\": {\"a\": {\"enum\": [", "]}}", false},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        char text[512];
+        (void)snprintf(text, sizeof text,
+                       TOOLS("{\"name\": \"t\", \"description\": \"d\", \"type\": \"function\", "
+                             "\"parameters\": {\"type\": \"object\", %s{\"type\": \"string\", "
+                             "\"enum\": [1]}%s}, \"implementation\": {\"type\": \"builtin\", "
+                             "\"handler\": \"echo\"}}"),
+                       rows[i].before, rows[i].after);
+        CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = check(text);
+        bool found = false;
+        for (size_t k = 0; k < toolrack_findings_count(findings); k++) {
+            found = found || strcmp(toolrack_findings_get(findings, k)->rule, "schema-choice") == 0;
+        }
+        if (found != rows[i].found) {
+            fail_msg("%s", text);
+        }
+    }
+}
+
 static int check_once(const char *path, struct toolrack_error *err) {
     CLEANUP(toolrack_findings_freep) struct toolrack_findings *findings = NULL;
     return toolrack_check(path, &findings, err);
@@ -1151,6 +1198,7 @@ int main(void) {
             cmocka_unit_test(what_is_not_told_is_counted),
             cmocka_unit_test(an_object_without_end_is_wrong_once),
             cmocka_unit_test(check_finds_duplicates),
+            cmocka_unit_test(check_looks_at_each_schema),
             cmocka_unit_test(the_schema_agrees),
             cmocka_unit_test(every_allocation_may_fail),
     };
