@@ -7,10 +7,13 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json-write.h"
 #include "base/name.h"
 #include "config/services.h"
 #include "config/validate.h"
 #include "schema/translate.h"
+
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
 /* A definition that is being read. */
 struct reader {
@@ -98,14 +101,15 @@ static void say_translated(void *user, const char *pointer, const char *fix, con
  * drafts have it. */
 static const char *write_parameters(struct reader *reader, yyjson_val *value) {
     yyjson_alc alc = arena_alc(reader->context->arena);
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
-    yyjson_mut_val *copy = doc != NULL ? yyjson_val_mut_copy(doc, value) : NULL;
-    if (copy == NULL) {
-        no_memory(reader);
-        return NULL;
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
+    yyjson_mut_val *copy = yyjson_val_mut_copy(doc, value);
+    const char *text = NULL;
+    if (copy != NULL) {
+        translate_schema(doc, copy, say_translated, reader);
     }
-    translate_schema(doc, reader->context->arena, copy, say_translated, reader);
-    const char *text = yyjson_mut_val_write_opts(copy, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL);
+    if (json_doc_is_whole(doc)) {
+        text = yyjson_mut_val_write_opts(copy, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL);
+    }
     if (text == NULL) {
         no_memory(reader);
     }

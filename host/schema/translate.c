@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/json-pointer.h"
 #include "base/json.h"
@@ -23,7 +24,6 @@
 
 struct translation {
     yyjson_mut_doc *doc;
-    struct arena *arena;
     yyjson_mut_val *root;
     bool is_native;  /* its draft is known as it is: its own keywords stay */
     bool refs_alone; /* its draft ignores what is beside a reference */
@@ -267,8 +267,10 @@ static void update_reference(struct translation *t, yyjson_mut_val *schema) {
         t->ids++ >= IDS_MAX || !find_id(t->root, text, 0, place) || strchr(place, '%') != NULL) {
         return;
     }
-    const char *now = arena_printf(t->arena, "#%s", place);
-    if (now == NULL || !yyjson_mut_set_str(reference, now)) {
+    char now[JSON_POINTER_MAX + 1];
+    (void)snprintf(now, sizeof now, "#%s", place);
+    yyjson_mut_val *copy = yyjson_mut_strcpy(t->doc, now);
+    if (!yyjson_mut_set_str(reference, yyjson_mut_get_str(copy))) {
         return;
     }
     tell(t, "refer to its place",
@@ -398,9 +400,12 @@ static void read_draft(struct translation *t) {
 
 /* The schema at a place of the root, or NULL. */
 static yyjson_mut_val *find_target(const struct translation *t, const char *reference) {
+    CLEANUP(arena_finish) struct arena arena;
     size_t length = 0;
     struct uri_part encoded = {reference + 1, strlen(reference + 1)};
-    const char *pointer = uri_decode(t->arena, encoded, &length);
+    char room[JSON_POINTER_MAX];
+    arena_init(&arena, room, sizeof room);
+    const char *pointer = uri_decode(&arena, encoded, &length);
     yyjson_mut_val *target = pointer != NULL ? yyjson_mut_ptr_getn(t->root, pointer, length) : NULL;
     return yyjson_mut_is_obj(target) && target != t->root ? target : NULL;
 }
@@ -511,12 +516,11 @@ static void set_root_type(struct translation *t) {
          "the schema does not say at its root that arguments are an object; it is taken to say so");
 }
 
-void translate_schema(yyjson_mut_doc *doc, struct arena *arena, yyjson_mut_val *schema,
-                      translate_report *report, void *user) {
+void translate_schema(yyjson_mut_doc *doc, yyjson_mut_val *schema, translate_report *report,
+                      void *user) {
     static const struct pass references = {.before = update_reference};
     static const struct pass all = {.before = prepare, .after = finish};
-    struct translation t = {
-            .doc = doc, .arena = arena, .root = schema, .report = report, .user = user};
+    struct translation t = {.doc = doc, .root = schema, .report = report, .user = user};
     read_draft(&t);
     walk(&t, &references, schema, 0); /* while the ids are there */
     walk(&t, &all, schema, 0);

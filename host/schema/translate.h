@@ -19,15 +19,13 @@
 
 #include <yyjson.h>
 
-#include "base/arena.h"
-
 /** Told of each change: the place in the schema as it was given, what was there and is taken for
  * what, and what to write. */
 typedef void translate_report(void *user, const char *pointer, const char *fix, const char *cause);
 
 /** Translate a schema of arguments and all in it. What means nothing stays: it is for
  * schema_compile() to refuse.
- * @param doc     memory is from it, and from the arena; where that runs out, something stays
+ * @param doc     of json_doc_create(), which knows afterwards whether memory was missing
  * @param schema  changed in place [any-thread] */
-void translate_schema(yyjson_mut_doc *doc, struct arena *arena, yyjson_mut_val *schema,
-                      translate_report *report, void *user);
+void translate_schema(yyjson_mut_doc *doc, yyjson_mut_val *schema, translate_report *report,
+                      void *user);

@@ -14,9 +14,9 @@
 #include <cmocka.h>
 #include <yyjson.h>
 
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json-write.h"
 #include "failing-malloc.h"
 #include "format/definitions.h"
 #include "format/limits.h"
@@ -698,14 +698,17 @@ static void ignore_change(void *user, const char *pointer, const char *fix, cons
     assert_true(fix[0] != '\0' && cause[0] != '\0');
 }
 
-/* As the configuration registers it. */
+/* As the configuration registers it; NULL: no memory. */
 static char *translate(yyjson_val *schema) {
-    CLEANUP(arena_finish) struct arena arena;
-    arena_init(&arena, NULL, 0);
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_doc *doc = json_doc_create();
     yyjson_mut_val *copy = yyjson_val_mut_copy(doc, schema);
-    translate_schema(doc, &arena, copy, ignore_change, NULL);
-    char *text = yyjson_mut_val_write(copy, 0, NULL);
+    char *text = NULL;
+    if (copy != NULL) {
+        translate_schema(doc, copy, ignore_change, NULL);
+    }
+    if (json_doc_is_whole(doc)) {
+        text = yyjson_mut_val_write(copy, 0, NULL);
+    }
     yyjson_mut_doc_free(doc);
     return text;
 }
@@ -782,6 +785,29 @@ static void what_generators_write_is_exported(void **state) {
 
 /* ------------------------------------------------------------------ memory */
 
+static void translate_without_memory(yyjson_val *line, void *user) {
+    yyjson_val *schema = yyjson_obj_get(line, "schema");
+    CLEANUP(freep) char *whole = translate(schema);
+    bool hit = true;
+    (void)user;
+    for (unsigned n = 1; hit; n++) {
+        failing_malloc_set_one(n);
+        CLEANUP(freep) char *text = translate(schema);
+        hit = failing_malloc_hit();
+        failing_malloc_set(0);
+        assert_true(text != NULL || hit);
+        if (text != NULL) {
+            assert_string_equal(text, whole);
+        }
+    }
+}
+
+static void a_schema_is_translated_wholly(void **state) {
+    (void)state;
+    assert_true(for_each_line(TEST_GOLDEN "/generated-schemas.jsonl", translate_without_memory,
+                              NULL) > 100);
+}
+
 static void without_memory_it_says_so(void **state) {
     (void)state;
     static const char schema[] =
@@ -797,15 +823,21 @@ static void without_memory_it_says_so(void **state) {
         CLEANUP(buf_finish) struct buf whole = BUF_INIT;
         CLEANUP(buf_finish) struct buf notes = BUF_INIT;
         assert_int_equal(format_definitions(f, tools, 2, NULL, &whole, &notes, NULL, NULL), 0);
-        int code = TOOLRACK_E_NO_MEMORY;
-        for (unsigned n = 1; code != 0; n++) {
+        bool hit = true;
+        for (unsigned n = 1; hit; n++) {
             CLEANUP(buf_finish) struct buf out = BUF_INIT;
             CLEANUP(buf_finish) struct buf report = BUF_INIT;
             struct toolrack_error err = {0};
             assert_true(n < 10000);
-            failing_malloc_set(n);
-            code = format_definitions(f, tools, 2, NULL, &out, &report, NULL, &err);
+            if (n % 2 == 0) { /* and all after it, or only that one */
+                failing_malloc_set((n + 1) / 2);
+            } else {
+                failing_malloc_set_one((n + 1) / 2);
+            }
+            int code = format_definitions(f, tools, 2, NULL, &out, &report, NULL, &err);
+            hit = failing_malloc_hit();
             failing_malloc_set(0);
+            assert_true(hit || code == 0);
             if (code == 0) {
                 assert_string_equal(out.data, whole.data);
                 assert_string_equal(report.data, notes.data);
@@ -868,6 +900,7 @@ int main(void) {
             cmocka_unit_test(tools_in_the_wild_are_taken),
             cmocka_unit_test(what_generators_write_is_exported),
             cmocka_unit_test(a_hint_that_nobody_gave_is_left_out),
+            cmocka_unit_test(a_schema_is_translated_wholly),
             cmocka_unit_test(without_memory_it_says_so),
     };
     return cmocka_run_group_tests_name("definitions", tests, NULL, NULL);
