@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json-pointer.h"
+#include "base/json-write.h"
 #include "base/json.h"
 #include "base/name.h"
 #include "format/definitions.h"
@@ -68,6 +69,7 @@ struct turn {
     const struct toolrack_export_options *offered; /* NULL: any tool may be called */
     const struct answer_extra *extra;              /* or NULL */
     yyjson_doc *names;                             /* see export_names(); NULL: not read yet */
+    bool no_memory;                                /* for the names, or for the call at hand */
     struct answer *answers;                        /* one for each call, in their order */
     pthread_mutex_t lock;
     pthread_cond_t over;
@@ -101,6 +103,7 @@ static yyjson_val *turn_names(struct turn *turn, struct toolrack_error *err) {
             (void)error_oom(err);
         }
     }
+    turn->no_memory = turn->no_memory || turn->names == NULL;
     return yyjson_doc_get_root(turn->names);
 }
 
@@ -108,8 +111,8 @@ static yyjson_val *turn_names(struct turn *turn, struct toolrack_error *err) {
 struct search {
     enum toolrack_format format;
     const char *wanted;
-    struct arena *arena;
-    const char *found; /* in the arena */
+    struct turn *turn;
+    const char *found; /* in the arena of the message */
 };
 
 static bool is_not_it(void *user, struct toolrack_tool *tool) {
@@ -117,9 +120,11 @@ static bool is_not_it(void *user, struct toolrack_tool *tool) {
     const char *name = toolrack_tool_name(tool);
     char wire[FORMAT_NAME_MAX + 1];
     if (format_wire_name(search->format, name, wire) && strcmp(wire, search->wanted) == 0) {
-        search->found = arena_copy(search->arena, name, strlen(name));
+        search->found = arena_copy(&search->turn->message.arena, name, strlen(name));
+        search->turn->no_memory = search->found == NULL;
+        return false;
     }
-    return search->found == NULL;
+    return true;
 }
 
 static bool is_quick(const struct toolrack_tool *tool) {
@@ -161,8 +166,7 @@ static bool takes_name(struct turn *turn, struct answer *answer, const char *nam
         return false;
     }
     yyjson_val *own = yyjson_obj_get(yyjson_obj_get(turn_names(turn, NULL), name), "name");
-    struct search search = {
-            .format = turn->message.format, .wanted = name, .arena = &turn->message.arena};
+    struct search search = {.format = turn->message.format, .wanted = name, .turn = turn};
     if (own == NULL) {
         /* Of a tool that is not exported the call says why it is refused. */
         registry_visit(turn->host->registry, is_not_it, &search);
@@ -208,10 +212,19 @@ static int refuse_not_offered(const struct turn *turn, struct answer *answer) {
 
 /* ------------------------------------------------------------------ arguments */
 
+/* JSON of the turn, or of a tool; NULL: it is none, or there is no memory. */
+static yyjson_doc *read_json(struct turn *turn, const char *text, size_t length) {
+    yyjson_read_err why = {0};
+    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_BIGNUM_AS_RAW,
+                                       NULL, &why);
+    turn->no_memory = turn->no_memory || why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION;
+    return doc;
+}
+
 /* Whether a tool lists its properties, and a word is none of them. */
-static bool lacks_property(const struct toolrack_tool *tool, const char *word) {
+static bool lacks_property(struct turn *turn, const struct toolrack_tool *tool, const char *word) {
     const char *text = toolrack_tool_schema(tool);
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(text, strlen(text), 0);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_json(turn, text, strlen(text));
     yyjson_val *properties = yyjson_obj_get(yyjson_doc_get_root(doc), "properties");
     return yyjson_obj_size(properties) > 0 && yyjson_obj_get(properties, word) == NULL;
 }
@@ -243,43 +256,40 @@ static bool rename_properties(struct turn *turn, const struct answer *answer, yy
     return renamed;
 }
 
-/* Take arguments out of what the model wrapped them in, and call properties by their own names.
- * @return whether there was memory. */
-static bool mend_arguments(struct turn *turn, struct answer *answer,
+/* Take arguments out of what the model wrapped them in, and call properties by their own names. */
+static void mend_arguments(struct turn *turn, struct answer *answer,
                            const struct toolrack_tool *tool) {
     const char *word = NULL;
     CLEANUP(yyjson_doc_freep)
-    yyjson_doc *doc =
-            yyjson_read(answer->arguments, strlen(answer->arguments), YYJSON_READ_BIGNUM_AS_RAW);
+    yyjson_doc *doc = read_json(turn, answer->arguments, strlen(answer->arguments));
     CLEANUP(yyjson_doc_freep) yyjson_doc *inner = NULL;
     yyjson_val *root = yyjson_doc_get_root(doc);
     yyjson_val *wrapped = format_is_wrapped(root, &word);
     if (yyjson_is_str(wrapped)) {
-        inner = yyjson_read(yyjson_get_str(wrapped), yyjson_get_len(wrapped),
-                            YYJSON_READ_BIGNUM_AS_RAW);
+        inner = read_json(turn, yyjson_get_str(wrapped), yyjson_get_len(wrapped));
         wrapped = yyjson_doc_get_root(inner);
     }
-    bool is_wrapped = yyjson_is_obj(wrapped) && lacks_property(tool, word);
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *now = yyjson_mut_doc_new(NULL);
+    bool is_wrapped = yyjson_is_obj(wrapped) && lacks_property(turn, tool, word);
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *now = json_doc_create();
     yyjson_mut_val *copy = yyjson_val_mut_copy(now, is_wrapped ? wrapped : root);
-    if (copy == NULL) {
-        return false;
-    }
     yyjson_mut_doc_set_root(now, copy);
     bool renamed = rename_properties(turn, answer, now);
+    if (!json_doc_is_whole(now) || turn->no_memory) {
+        turn->no_memory = true;
+        return;
+    }
     if (is_wrapped) {
         log_line(&turn->host->log, LOG_INFO, "answer",
                  "%s: the model wrapped the arguments in \"%s\"; they are taken out of it",
                  answer->name, word);
     }
     if (!is_wrapped && !renamed) {
-        return true;
+        return;
     }
     size_t length = 0;
     CLEANUP(freep) char *text = yyjson_mut_write(now, YYJSON_WRITE_NOFLAG, &length);
-    answer->arguments =
-            text != NULL ? arena_copy(&turn->message.arena, text, length) : answer->arguments;
-    return text != NULL && answer->arguments != NULL;
+    answer->arguments = text != NULL ? arena_copy(&turn->message.arena, text, length) : NULL;
+    turn->no_memory = answer->arguments == NULL;
 }
 
 /* Answer a call of the conversation's own. @return whether it is one */
@@ -300,7 +310,7 @@ static bool answer_own(const struct turn *turn, struct answer *answer) {
 }
 
 /* Find the tool to call, and its arguments. A failure is that of the call. */
-static void prepare(struct turn *turn, struct answer *answer) {
+static void find_call(struct turn *turn, struct answer *answer) {
     const struct format_call *call = answer->call;
     const char *stripped = call->name;
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = NULL;
@@ -329,9 +339,19 @@ static void prepare(struct turn *turn, struct answer *answer) {
         tool = registry_get(turn->host->registry, answer->name);
     }
     answer->quick = tool != NULL && is_quick(tool);
-    if (tool != NULL && call->is_odd && !mend_arguments(turn, answer, tool)) {
+    if (tool != NULL && call->is_odd) {
+        mend_arguments(turn, answer, tool);
+    }
+}
+
+/* Without memory for that, it would be another call, or one without some of its arguments. */
+static void prepare(struct turn *turn, struct answer *answer) {
+    turn->no_memory = false;
+    find_call(turn, answer);
+    if (turn->no_memory) {
         answer->begun = true;
         (void)error_oom(&answer->err);
+        error_set_tool(&answer->err, answer->call->name);
     }
 }
 
@@ -371,7 +391,11 @@ static void tell_by_names_given(struct turn *turn, struct answer *answer) {
         answer->err.code != TOOLRACK_E_INVALID_ARGUMENTS || accepted == KEYS_ANY) {
         return;
     }
+    turn->no_memory = false;
     yyjson_val *keys = renamed_keys(turn, answer);
+    if (turn->no_memory) {
+        (void)error_oom(&answer->err);
+    }
     const struct schema_naming naming = {.known_as = known_as, .user = keys};
     CLEANUP(toolrack_tool_unrefp)
     struct toolrack_tool *tool =

@@ -403,11 +403,13 @@ void call_explain_arguments(const struct call_host *host, struct toolrack_tool *
         yyjson_val *taken = call.run.arguments;
         code = tolerate(&call, prepared->schema, &alc, &taken, &changes, &fits, &explained);
         if (code == 0 && !fits) {
-            (void)refuse_arguments(prepared->schema, taken, naming, &explained);
+            code = refuse_arguments(prepared->schema, taken, naming, &explained);
             hide_in_refusal(&call, &explained);
-            error_set_tool(&explained, toolrack_tool_name(tool));
-            *err = explained;
         }
+    }
+    if (code == TOOLRACK_E_NO_MEMORY || (code < 0 && prepared != NULL)) {
+        error_set_tool(&explained, toolrack_tool_name(tool));
+        *err = explained;
     }
     call_finish(&call);
 }

@@ -195,8 +195,8 @@ int call_check_arguments(const struct toolrack_tool *tool, const char *arguments
                          struct toolrack_error *err);
 
 /** Tell again what is wrong with the arguments of a call that was refused, to somebody who knows
- * the tool's properties by other names. Where nothing is wrong with them, or memory runs out, `err`
- * stays as it is.
+ * the tool's properties by other names. Where nothing is wrong with them `err` stays as it is;
+ * where memory runs out it says so.
  * @param options  as the caller gave them
  * @param err      that of the call; changed in place. [any-thread] */
 void call_explain_arguments(const struct call_host *host, struct toolrack_tool *tool,

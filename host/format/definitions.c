@@ -332,17 +332,21 @@ static int add_tool(struct export *export, const struct format_tool *tool) {
 
 /* -------------------------------------------------------------------- all */
 
+/* What is undone of a tool that is cut must not undo that something before it is missing. */
+static bool lacks_memory(const struct export *export) {
+    return export->out->failed || export->keys.failed ||
+           (export->report != NULL && export->report->failed) ||
+           (export->names != NULL && export->names->failed);
+}
+
 static int add_all(struct export *export, const struct format_tool *tools, size_t count,
                    struct toolrack_error *err) {
     int code = 0;
-    for (size_t i = 0; code == 0 && i < count; i++) {
+    for (size_t i = 0; code == 0 && !lacks_memory(export) && i < count; i++) {
         code = add_tool(export, &tools[i]);
     }
     buf_add_text(export->out, export->count > 0 ? export->provider->after : "[]");
-    bool failed = code < 0 || export->out->failed || export->keys.failed ||
-                  (export->report != NULL && export->report->failed) ||
-                  (export->names != NULL && export->names->failed);
-    return failed ? error_oom(err) : 0;
+    return code < 0 || lacks_memory(export) ? error_oom(err) : 0;
 }
 
 int format_definitions(enum toolrack_format format, const struct format_tool *tools, size_t count,

@@ -13,6 +13,8 @@
 #include "base/error.h"
 #include "failing-malloc.h"
 #include "patience.h"
+#include "toolrack/agent.h"
+#include "toolrack/format.h"
 #include "toolrack/plugin.h"
 #include "toolrack/serving.h"
 #include "toolrack/toolrack.h"
@@ -47,7 +49,19 @@ static tr_status asks(struct tr_call *call) {
     return tr_reply_text(call, "done");
 }
 TR_JSON_TOOL(asks, ("Asks", .permission = TR_CONFIRM), TR_SCHEMA({"type" : "object"}))
-TR_PLUGIN(("memory", .flags = TR_THREAD_SAFE), "1.0.0", add, echo, risky, asks)
+static tr_status odata(struct tr_call *call) {
+    return tr_reply_json(call, tr_arguments(call));
+}
+TR_JSON_TOOL(odata, "Has names that providers change", TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {"$filter" : {"type" : "string"}, "n" : {"type" : "integer"}}
+             }))
+static tr_status made_0123456789ab(struct tr_call *call) {
+    return tr_reply_text(call, "done");
+}
+TR_JSON_TOOL(made_0123456789ab, "Has another name for providers", TR_SCHEMA({"type" : "object"}))
+TR_PLUGIN(("memory", .flags = TR_THREAD_SAFE), "1.0.0", add, echo, risky, asks, odata,
+          made_0123456789ab)
 
 static struct toolrack *host;
 
@@ -616,6 +630,172 @@ static void submitting(void **state) {
     for_every_allocation(submit_and_wait, check_nothing);
 }
 
+/* -------------------------------------------------------- for models and of them */
+
+/* A body that gives a text, or fails; what the text is when there is memory. */
+struct giving {
+    int (*body)(const void *what, struct toolrack_text **ret, struct toolrack_error *err);
+    const void *what;
+    bool may_tell; /* the text may say instead that a call had no memory */
+};
+
+/* What was made once of the snapshot before would need no memory again. The order stays. */
+static void change_snapshot(unsigned n) {
+    assert_int_equal(toolrack_set_priority(host, "asks", (int32_t)(n % 2) + 1, NULL, NULL), 0);
+}
+
+/* Fail at the n-th allocation, with all after it or alone; the text is whole or not there. */
+static bool gives_or_fails(const struct giving *giving, const char *whole, unsigned n, bool alone) {
+    struct toolrack_text *text = NULL;
+    struct toolrack_error err = {0};
+    change_snapshot(n);
+    if (alone) {
+        failing_malloc_set_one(n);
+    } else {
+        failing_malloc_set(n);
+    }
+    int code = giving->body(giving->what, &text, &err);
+    bool hit = failing_malloc_hit();
+    failing_malloc_set(0);
+    assert_true(n < ALLOCATIONS_MAX);
+    assert_int_equal(err.code, code);
+    if (code < 0) {
+        assert_true(hit && code == TOOLRACK_E_NO_MEMORY && text == NULL);
+    } else if (strcmp(toolrack_text_data(text, NULL), whole) != 0 &&
+               !(hit && giving->may_tell &&
+                 strstr(toolrack_text_data(text, NULL), "out of memory") != NULL)) {
+        fail_msg("allocation %u%s: %s\n%s", n, alone ? " alone" : "",
+                 toolrack_text_data(text, NULL), whole);
+    }
+    toolrack_text_unref(text);
+    return hit;
+}
+
+static void gives_whole(const struct giving *giving) {
+    struct toolrack_text *whole = NULL;
+    change_snapshot(0);
+    assert_int_equal(giving->body(giving->what, &whole, NULL), 0);
+    for (unsigned alone = 0; alone < 2; alone++) {
+        for (unsigned n = 1; gives_or_fails(giving, toolrack_text_data(whole, NULL), n, alone == 1);
+             n++) {
+        }
+    }
+    toolrack_text_unref(whole);
+}
+
+/* A message of a model, and what it was offered. */
+struct message {
+    enum toolrack_format format;
+    const char *text;
+    const char *const *allow; /* NULL: any tool */
+};
+
+static int answer(const void *what, struct toolrack_text **ret, struct toolrack_error *err) {
+    const struct message *message = what;
+    struct toolrack_export_options offered = TOOLRACK_EXPORT_OPTIONS_INIT;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    offered.allow = message->allow;
+    options.deadline_ms = TOOLRACK_NO_DEADLINE;
+    options.offered = message->allow != NULL ? &offered : NULL;
+    return toolrack_answer(host, message->format, message->text, strlen(message->text), &options,
+                           ret, err);
+}
+
+#define USE(name, input)                                                                           \
+    "{\"content\":[{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"" name "\",\"input\":" input "}" \
+    "]"                                                                                            \
+    "}"
+#define FILTER "_filter_c41d4e355363"
+
+static void answering(void **state) {
+    (void)state;
+    static const char *const allow[] = {"odata", "made_0123456789ab", NULL};
+    static const struct message messages[] = {
+            {TOOLRACK_FORMAT_ANTHROPIC, USE("odata", "{\"" FILTER "\":\"x\"}"), NULL},
+            {TOOLRACK_FORMAT_ANTHROPIC, USE("odata", "{\"" FILTER "\":\"x\"}"), allow},
+            {TOOLRACK_FORMAT_ANTHROPIC, USE("odata", "{\"" FILTER "\":1,\"n\":\"x\"}"), NULL},
+            {TOOLRACK_FORMAT_ANTHROPIC, USE("odata", "{\"arguments\":{\"" FILTER "\":\"x\"}}"),
+             NULL},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             USE("odata", "{\"arguments\":\"{\\\"" FILTER "\\\":\\\"x\\\"}\"}"), NULL},
+            {TOOLRACK_FORMAT_ANTHROPIC, USE("functions.odata", "\"{\\\"n\\\":1}\""), NULL},
+            {TOOLRACK_FORMAT_ANTHROPIC, USE("made_0123456789ab", "{}"), NULL},
+            {TOOLRACK_FORMAT_ANTHROPIC, USE("made_0123456789ab_5f0d0b1ba8bb", "{}"), allow},
+            {TOOLRACK_FORMAT_GEMINI,
+             "{\"parts\":[{\"functionCall\":{\"name\":\"odata\",\"args\":{\"" FILTER
+             "\":\"x\"}}}]}",
+             NULL},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"odata\",\"arguments\":"
+             "\"{\\\"n\\\":1}\"}}]}",
+             NULL},
+    };
+    for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++) {
+        gives_whole(&(struct giving){answer, &messages[i], .may_tell = true});
+    }
+}
+
+struct exporting {
+    enum toolrack_format format;
+    const char *const *allow;
+    bool reports;
+};
+
+static int export_tools(const void *what, struct toolrack_text **ret, struct toolrack_error *err) {
+    const struct exporting *exporting = what;
+    struct toolrack_export_options options = TOOLRACK_EXPORT_OPTIONS_INIT;
+    struct toolrack_text *text = NULL;
+    struct toolrack_text *report = NULL;
+    options.allow = exporting->allow;
+    options.limit = exporting->allow != NULL ? 1 : 0;
+    int code = toolrack_export(host, exporting->format, &options, &text,
+                               exporting->reports ? &report : NULL, err);
+    *ret = exporting->reports ? report : text;
+    toolrack_text_unref(exporting->reports ? text : NULL);
+    return code;
+}
+
+static void exporting(void **state) {
+    (void)state;
+    static const char *const allow[] = {"odata", "nobody", "asks", NULL};
+    for (enum toolrack_format f = 0; f < TOOLRACK_FORMAT_COUNT; f++) {
+        const struct exporting ways[] = {{f, NULL, false}, {f, allow, false}, {f, allow, true}};
+        for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+            gives_whole(&(struct giving){export_tools, &ways[i]});
+        }
+    }
+}
+
+static int list_models(const void *what, struct toolrack_text **ret, struct toolrack_error *err) {
+    (void)what;
+    return toolrack_models(host, ret, err);
+}
+
+static void listing_models(void **state) {
+    (void)state;
+    char config[96];
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    (void)snprintf(config, sizeof config, "%s/models.json", dir);
+    FILE *file = fopen(config, "w");
+    assert_non_null(file);
+    assert_true(fputs("{\"models\": {\"fast\": {\"endpoint\": \"http://127.0.0.1:1\", \"model\": "
+                      "\"m\", "
+                      "\"headers\": {\"X-A\": \"b\"}, \"query\": {\"v\": \"1\"}, \"parameters\": "
+                      "{\"temperature\": 0.5}, \"prices\": {\"input\": 1, \"output\": 2}}, "
+                      "\"slow\": {\"endpoint\": \"http://127.0.0.1:2\", \"model\": \"n\", "
+                      "\"key_env\": \"SLOW_KEY\"}}, \"agent\": {\"model\": \"slow\"}}",
+                      file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    options.config_file = config;
+    options.state_dir = "";
+    options.no_scan = 1;
+    assert_int_equal(toolrack_open(&options, &host, NULL), 0);
+    assert_int_equal(toolrack_register(host, &toolrack_plugin, NULL, NULL), 0);
+    gives_whole(&(struct giving){list_models, NULL});
+    toolrack_close(host);
+    host = NULL;
+}
+
 #define IN_HOST(test) cmocka_unit_test_setup_teardown(test, open_host, close_host)
 
 int main(void) {
@@ -632,6 +812,9 @@ int main(void) {
             cmocka_unit_test(approving),
             cmocka_unit_test(loading),
             IN_HOST(submitting),
+            IN_HOST(answering),
+            IN_HOST(exporting),
+            cmocka_unit_test(listing_models),
             IN_HOST(configuring_a_server),
             IN_HOST(using_a_token),
             cmocka_unit_test(running_a_task),
