@@ -26,3 +26,10 @@
 /* For a signal handler on its own stack that ends the process: before a function that does not
  * return, AddressSanitizer looks for the stack of the thread in /proc, which a sandbox refuses. */
 #define SANITIZER_SKIPS_ADDRESS __attribute__((no_sanitize("address")))
+
+/* For a function that calls others through another type than their own. */
+#if defined(__clang__)
+#define SANITIZER_SKIPS_FUNCTION_TYPE __attribute__((no_sanitize("function")))
+#else
+#define SANITIZER_SKIPS_FUNCTION_TYPE
+#endif

@@ -67,6 +67,21 @@ static inline uint32_t shape_stored_align(const struct shape *shape) {
     return shape->pointed ? (uint32_t)sizeof(void *) : shape->align;
 }
 
+/** Whether a C argument is a floating-point number. */
+static inline bool shape_is_float(const struct shape *shape) {
+    return !shape->pointed && (shape->kind == TR_KIND_F32 || shape->kind == TR_KIND_F64);
+}
+
+/** Whether a C argument is a struct by value. */
+static inline bool shape_is_struct(const struct shape *shape) {
+    return !shape->pointed && shape->kind == TR_KIND_STRUCT;
+}
+
+/** Whether a parameter is two C arguments: a pointer, and the number of bytes or items. */
+static inline bool shape_is_pair(const struct shape *shape) {
+    return shape->kind == TR_KIND_BYTES || shape->kind == TR_KIND_ARRAY;
+}
+
 /** Prepare a type.
  *
  * @param type   from a checked description; borrowed as long as the shape is used

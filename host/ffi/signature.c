@@ -7,179 +7,232 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "ffi/bind.h"
+#include "ffi/direct.h"
 #include "ffi/layout.h"
 #include "ffi/result.h"
 #include "ffi/shape.h"
+#include "ffi/split.h"
 
 /* A frame is one block of memory, laid out when the signature is created:
  *
- *     arguments[argument_count]   pointers into the next part, as libffi wants them
- *     slots                       the stored form of each parameter, the call first if there is one
+ *     slots    the stored form of each parameter, and the call
  *     result
  *
- * Bytes and arrays are two C arguments in one slot: a pointer and a size, which struct tr_bytes and
- * struct tr_array contain in the order in which they are passed. */
+ * Of a function that is called directly (ffi/direct.h) the slots are struct direct_registers, else
+ * the parameters one after the other, the call first if there is one. Bytes and arrays are two C
+ * arguments in one slot: a pointer and a size, which struct tr_bytes and struct tr_array contain in
+ * the order in which they are passed. */
 struct signature {
     struct arena arena; /* for all fields below */
-    ffi_cif *cif;       /* never changed; not const, as libffi's prototypes are not */
+    enum direct_result direct;
+    ffi_cif *cif; /* if not direct; never changed, and not const, as libffi's prototypes are not */
     const struct shape_member *members; /* the parameters from JSON */
     const struct shape *result;         /* NULL: void */
-    const uint32_t *argument_offsets;   /* of each C argument, in the frame */
+    const uint32_t *argument_offsets;   /* of each C argument, in the slots; for libffi */
     uint32_t member_count;
     uint32_t argument_count;
+    uint32_t call_offset;
     uint32_t result_offset;
     uint32_t frame_size;
-    bool wants_call; /* TR_CALL is the first argument */
+    bool wants_call;     /* TR_CALL is the first argument */
+    bool extends_signed; /* a signed parameter is narrower than its register */
 };
 
 /* Alignment of slots: the largest of all described types and libffi's result area. */
 #define SLOT_ALIGN 8u
 
+/* Each parameter is at most two C arguments; the call is one of the parameters. */
+#define ARGUMENTS_MAX (2 * SIGNATURE_PARAMS_MAX)
+
 CLEANUP_DEFINE(struct signature, signature_destroy)
 
-static uint32_t round_up(uint32_t size) {
-    return (size + SLOT_ALIGN - 1) & ~(SLOT_ALIGN - 1);
-}
+static const struct place parameters = {.key = "parameter"};
 
 /* ------------------------------------------------------------------ create */
 
-/* A signature under construction; bounded, as each parameter is at most two C arguments. */
-struct plan {
-    struct arena *arena;
-    ffi_type *types[2 * SIGNATURE_PARAMS_MAX];
-    uint32_t *offsets;
-    uint32_t count;
-    uint32_t frame_size;
-};
-
-static void add_argument(struct plan *plan, ffi_type *type, uint32_t offset) {
-    plan->types[plan->count] = type;
-    plan->offsets[plan->count] = offset;
-    plan->count++;
-}
-
-/* Add a slot, unless the frame becomes too large: structs by value can have any size. */
-static int add_slot(struct plan *plan, uint32_t size, uint32_t *ret_offset,
-                    struct toolrack_error *err) {
-    if (size > SIGNATURE_MEMORY_MAX || plan->frame_size > SIGNATURE_MEMORY_MAX - size) {
-        return error_set(err, TOOLRACK_E_REFUSED,
-                         "its parameters and result take more than %u bytes by value; pass large "
-                         "structs by pointer",
-                         SIGNATURE_MEMORY_MAX);
-    }
-    *ret_offset = plan->frame_size;
-    plan->frame_size += round_up(size);
-    return 0;
-}
-
-static int add_member(struct plan *plan, struct shape_member *member, const struct place *place,
-                      struct toolrack_error *err) {
-    const struct shape *shape = member->shape;
-    int code = add_slot(plan, shape_stored_size(shape), &member->offset, err);
-    if (code < 0) {
-        return code;
-    }
-    if (shape->kind == TR_KIND_BYTES || shape->kind == TR_KIND_ARRAY) {
-        add_argument(plan, &ffi_type_pointer, member->offset);
-        add_argument(plan, &ffi_type_uint64,
-                     member->offset + (uint32_t)offsetof(struct tr_array, count));
-        return 0;
-    }
-    ffi_type *type = NULL;
-    code = layout_create(plan->arena, shape, place, &type, err);
-    if (code == 0) {
-        add_argument(plan, type, member->offset);
-    }
-    return code;
-}
-
-static_assert(offsetof(struct tr_bytes, size) == offsetof(struct tr_array, count) &&
-                      offsetof(struct tr_bytes, data) == 0 && offsetof(struct tr_array, items) == 0,
-              "bytes and arrays are passed alike");
-
-static int add_members(struct signature *signature, struct plan *plan, const struct tr_tool *tool,
-                       struct toolrack_error *err) {
-    static const struct place root = {.key = "parameter"};
+static int create_members(struct signature *signature, const struct tr_tool *tool,
+                          struct shape_member **ret, struct toolrack_error *err) {
     uint32_t first = signature->wants_call ? 1 : 0;
     struct shape_member *members =
-            arena_alloc(plan->arena, (tool->param_count - first) * sizeof *members);
+            arena_alloc(&signature->arena, (tool->param_count - first) * sizeof *members);
     if (members == NULL) {
         return error_oom(err);
     }
-    signature->members = members;
     for (uint32_t i = first; i < tool->param_count; i++) {
         struct shape_member *member = &members[signature->member_count];
-        struct place place = {.up = &root, .key = tool->params[i].name};
-        int code = shape_member_init(plan->arena, &tool->params[i], &place, member, err);
+        struct place place = {.up = &parameters, .key = tool->params[i].name};
+        int code = shape_member_init(&signature->arena, &tool->params[i], &place, member, err);
         if (code == 0) {
             code = bind_check_default(member, &place, err);
-        }
-        if (code == 0) {
-            code = add_member(plan, member, &place, err);
         }
         if (code < 0) {
             return code;
         }
         signature->member_count++;
     }
+    signature->members = *ret = members;
     return 0;
+}
+
+static int create_result(struct signature *signature, const struct tr_tool *tool,
+                         const struct place *place, struct toolrack_error *err) {
+    if (tool->result == NULL || tool->result->kind == TR_KIND_NONE) {
+        return 0;
+    }
+    int code = shape_create(&signature->arena, tool->result, place, &signature->result, err);
+    return code < 0 ? code : bind_check_defaults(signature->result, place, err);
+}
+
+/* Add memory to the frame, unless it becomes too large: structs by value can have any size. */
+static int add_to_frame(struct signature *signature, uint32_t size, uint32_t *ret_offset,
+                        struct toolrack_error *err) {
+    if (size > SIGNATURE_MEMORY_MAX || signature->frame_size > SIGNATURE_MEMORY_MAX - size) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "its parameters and result take more than %u bytes by value; pass large "
+                         "structs by pointer",
+                         SIGNATURE_MEMORY_MAX);
+    }
+    *ret_offset = signature->frame_size;
+    signature->frame_size += (size + SLOT_ALIGN - 1) & ~(SLOT_ALIGN - 1);
+    return 0;
+}
+
+/* ------------------------------------------------------------------ libffi */
+
+/* The C arguments under construction. */
+struct arguments {
+    ffi_type *types[ARGUMENTS_MAX];
+    uint32_t offsets[ARGUMENTS_MAX];
+    uint32_t count;
+};
+
+static void add_argument(struct arguments *arguments, ffi_type *type, uint32_t offset) {
+    arguments->types[arguments->count] = type;
+    arguments->offsets[arguments->count] = offset;
+    arguments->count++;
+}
+
+static_assert(offsetof(struct tr_bytes, size) == offsetof(struct tr_array, count) &&
+                      offsetof(struct tr_bytes, data) == 0 && offsetof(struct tr_array, items) == 0,
+              "bytes and arrays are passed alike");
+
+/* Give a parameter its slot. */
+static int add_member(struct signature *signature, struct arguments *arguments,
+                      struct shape_member *members, uint32_t index, struct toolrack_error *err) {
+    struct shape_member *member = &members[index];
+    struct place place = {.up = &parameters, .key = member->param->name};
+    int code = add_to_frame(signature, shape_stored_size(member->shape), &member->offset, err);
+    if (code < 0) {
+        return code;
+    }
+    if (shape_is_pair(member->shape)) {
+        add_argument(arguments, &ffi_type_pointer, member->offset);
+        add_argument(arguments, &ffi_type_uint64,
+                     member->offset + (uint32_t)offsetof(struct tr_array, count));
+        return 0;
+    }
+    ffi_type *type = NULL;
+    code = layout_create(&signature->arena, member->shape, &place, &type, err);
+    if (code < 0) {
+        return code;
+    }
+    if (split_needed(members, index, signature->wants_call, signature->result)) {
+        add_argument(arguments, &ffi_type_uint64, member->offset);
+        add_argument(arguments, &ffi_type_double, member->offset + (uint32_t)sizeof(uint64_t));
+    } else {
+        add_argument(arguments, type, member->offset);
+    }
+    return 0;
+}
+
+static int prepare_cif(struct signature *signature, const struct arguments *arguments,
+                       ffi_type *result, struct toolrack_error *err) {
+    struct arena *arena = &signature->arena;
+    uint32_t *offsets = arena_alloc(arena, arguments->count * sizeof *offsets);
+    ffi_type **types = arena_alloc(arena, arguments->count * sizeof *types);
+    signature->cif = arena_alloc(arena, sizeof *signature->cif);
+    if (offsets == NULL || types == NULL || signature->cif == NULL) {
+        return error_oom(err);
+    }
+    memcpy(offsets, arguments->offsets, arguments->count * sizeof *offsets);
+    memcpy(types, arguments->types, arguments->count * sizeof *types);
+    if (ffi_prep_cif(signature->cif, FFI_DEFAULT_ABI, arguments->count, result, types) != FFI_OK) {
+        return error_set(err, TOOLRACK_E_REFUSED, "libffi cannot make this call");
+    }
+    signature->argument_offsets = offsets;
+    signature->argument_count = arguments->count;
+    return 0;
+}
+
+static int add_arguments(struct signature *signature, struct arguments *arguments,
+                         struct shape_member *members, struct toolrack_error *err) {
+    if (signature->wants_call) {
+        int code = add_to_frame(signature, sizeof(struct tr_call *), &signature->call_offset, err);
+        if (code < 0) {
+            return code;
+        }
+        add_argument(arguments, &ffi_type_pointer, signature->call_offset);
+    }
+    for (uint32_t i = 0; i < signature->member_count; i++) {
+        int code = add_member(signature, arguments, members, i, err);
+        if (code < 0) {
+            return code;
+        }
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ direct */
+
+/* A signed integer whose C type is narrower than a register; an enumeration may be one. */
+static bool is_signed_narrow(const struct shape *shape) {
+    return !shape->pointed &&
+           (shape->kind == TR_KIND_I8 || shape->kind == TR_KIND_I16 || shape->kind == TR_KIND_I32 ||
+            (shape->kind == TR_KIND_ENUM && shape->is_signed && shape->size < 8));
+}
+
+static void plan_direct(struct signature *signature) {
+    signature->frame_size = sizeof(struct direct_registers);
+    for (uint32_t i = 0; i < signature->member_count; i++) {
+        signature->extends_signed |= is_signed_narrow(signature->members[i].shape);
+    }
 }
 
 static int prepare(struct signature *signature, const struct tr_tool *tool,
                    struct toolrack_error *err) {
-    struct plan plan = {.arena = &signature->arena};
-    plan.offsets = arena_alloc(plan.arena, 2 * SIGNATURE_PARAMS_MAX * sizeof *plan.offsets);
-    if (plan.offsets == NULL) {
-        return error_oom(err);
-    }
-    /* The pointers come first; their number is known only at the end, so room is reserved for the
-     * maximum. */
-    plan.frame_size = 2 * tool->param_count * (uint32_t)sizeof(void *);
+    static const struct place result_place = {.key = "result"};
+    struct shape_member *members = NULL;
+    struct arguments arguments = {.count = 0};
     signature->wants_call = tool->param_count > 0 && tool->params[0].type->kind == TR_KIND_CALL;
-    int code = 0;
-    if (signature->wants_call) {
-        uint32_t offset = 0;
-        code = add_slot(&plan, sizeof(struct tr_call *), &offset, err);
-        add_argument(&plan, &ffi_type_pointer, offset);
-    }
+    int code = create_members(signature, tool, &members, err);
     if (code == 0) {
-        code = add_members(signature, &plan, tool, err);
-    }
-    ffi_type *result = &ffi_type_void;
-    uint32_t result_size = 0;
-    if (code == 0 && tool->result != NULL && tool->result->kind != TR_KIND_NONE) {
-        static const struct place root = {.key = "result"};
-        code = shape_create(plan.arena, tool->result, &root, &signature->result, err);
-        if (code == 0) {
-            code = bind_check_defaults(signature->result, &root, err);
-        }
-        if (code == 0) {
-            code = layout_create(plan.arena, signature->result, &root, &result, err);
-            result_size = shape_stored_size(signature->result);
-        }
-    }
-    if (code == 0) {
-        /* The end of the frame. libffi needs room for an ffi_arg even for a smaller result. */
-        code = add_slot(&plan,
-                        result_size < sizeof(ffi_arg) ? (uint32_t)sizeof(ffi_arg) : result_size,
-                        &signature->result_offset, err);
+        code = create_result(signature, tool, &result_place, err);
     }
     if (code < 0) {
         return code;
     }
-    ffi_type **types = arena_alloc(plan.arena, plan.count * sizeof *types);
-    signature->cif = arena_alloc(plan.arena, sizeof *signature->cif);
-    if (types == NULL || signature->cif == NULL) {
-        return error_oom(err);
+    signature->direct = direct_plan(members, signature->member_count, signature->wants_call,
+                                    signature->result, &signature->call_offset);
+    if (signature->direct != DIRECT_NOT) {
+        plan_direct(signature);
+    } else {
+        code = add_arguments(signature, &arguments, members, err);
     }
-    memcpy(types, plan.types, plan.count * sizeof *types);
-    if (ffi_prep_cif(signature->cif, FFI_DEFAULT_ABI, plan.count, result, types) != FFI_OK) {
-        return error_set(err, TOOLRACK_E_REFUSED, "libffi cannot make this call");
+    ffi_type *result = &ffi_type_void;
+    uint32_t result_size = 0;
+    if (code == 0 && signature->result != NULL) {
+        code = layout_create(&signature->arena, signature->result, &result_place, &result, err);
+        result_size = shape_stored_size(signature->result);
     }
-    signature->argument_offsets = plan.offsets;
-    signature->argument_count = plan.count;
-    signature->frame_size = plan.frame_size;
-    return 0;
+    if (code == 0) {
+        /* Both ways of calling store a narrower result as a word. */
+        code = add_to_frame(signature,
+                            result_size < sizeof(ffi_arg) ? (uint32_t)sizeof(ffi_arg) : result_size,
+                            &signature->result_offset, err);
+    }
+    return code < 0 || signature->direct != DIRECT_NOT
+                   ? code
+                   : prepare_cif(signature, &arguments, result, err);
 }
 
 int signature_create(const struct tr_tool *tool, struct signature **ret,
@@ -216,35 +269,66 @@ size_t signature_value_count(const struct signature *signature) {
 
 /* -------------------------------------------------------------------- call */
 
+/* Fill the registers of the signed integers that are narrower. */
+static void extend_signed(const struct signature *signature, char *slots) {
+    for (uint32_t i = 0; i < signature->member_count; i++) {
+        const struct shape_member *member = &signature->members[i];
+        if (is_signed_narrow(member->shape)) {
+            direct_word *word = (direct_word *)(void *)(slots + member->offset);
+            unsigned unused = 64 - 8 * member->shape->size;
+            *word = (uint64_t)((int64_t)(*word << unused) >> unused);
+        }
+    }
+}
+
 int signature_bind(const struct signature *signature, yyjson_val *const *values,
                    struct arena *arena, struct frame *ret, struct toolrack_error *err) {
     const struct binder binder = {.arena = arena, .err = err};
-    char *memory = arena_alloc(arena, signature->frame_size);
-    if (memory == NULL) {
+    char *slots = arena_alloc(arena, signature->frame_size);
+    if (slots == NULL) {
         return bind_no_memory(&binder);
     }
+    *ret = (struct frame){.slots = slots, .result = slots + signature->result_offset};
     for (uint32_t i = 0; i < signature->member_count; i++) {
         const struct shape_member *member = &signature->members[i];
-        int code = bind_member(&binder, member, values[i], memory + member->offset, NULL);
+        /* So a narrower value is extended with zeros. Registers without a parameter have any value;
+         * to clear those too takes as long as to bind one. */
+        *(direct_word *)(void *)(slots + member->offset) = 0;
+        int code = bind_member(&binder, member, values[i], slots + member->offset, NULL);
         if (code < 0) {
             return code;
         }
     }
-    void **arguments = (void **)(void *)memory;
-    for (uint32_t i = 0; i < signature->argument_count; i++) {
-        arguments[i] = memory + signature->argument_offsets[i];
+    if (signature->extends_signed) {
+        extend_signed(signature, slots);
     }
-    *ret = (struct frame){.arguments = arguments, .result = memory + signature->result_offset};
     return 0;
 }
 
+static void invoke_by_libffi(const struct signature *signature, void (*function)(void),
+                             const struct frame *frame) {
+    void *arguments[ARGUMENTS_MAX];
+    for (uint32_t i = 0; i < signature->argument_count; i++) {
+        arguments[i] = frame->slots + signature->argument_offsets[i];
+    }
+    ffi_call(signature->cif, function, frame->result, arguments);
+}
+
 void signature_invoke(const struct signature *signature, void (*function)(void),
-                      struct tr_call *call, struct frame *frame) {
+                      struct tr_call *call, const struct frame *frame) {
     assert(function != NULL);
     if (signature->wants_call) {
-        *(struct tr_call **)frame->arguments[0] = call;
+        *(struct tr_call **)(void *)(frame->slots + signature->call_offset) = call;
     }
-    ffi_call(signature->cif, function, frame->result, frame->arguments);
+    if (signature->direct == DIRECT_NOT) {
+        invoke_by_libffi(signature, function, frame);
+        return;
+    }
+    struct direct_registers *registers = (struct direct_registers *)(void *)frame->slots;
+    if (signature->direct == DIRECT_MEMORY) {
+        registers->words[0] = (uintptr_t)frame->result;
+    }
+    direct_call(signature->direct, function, registers, frame->result);
 }
 
 int signature_write_result(const struct signature *signature, const struct frame *frame,
@@ -261,7 +345,7 @@ int signature_write_result(const struct signature *signature, const struct frame
         buf_add(out, "null", 4);
         return out->failed ? error_oom(err) : 0;
     }
-    /* A result narrower than an ffi_arg is widened to one, whose first bytes are the value. */
+    /* A narrower result is widened to a word, whose first bytes are the value. */
     int code = result_write(&writer, signature->result, frame->result, NULL);
     if (code < 0) {
         buf_truncate(out, writer.start);

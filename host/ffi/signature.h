@@ -1,6 +1,7 @@
 /* signature.h - the call of a C function with values from JSON.
  *
- * A signature is a typed tool's parameters and result, prepared for libffi. A call has three steps,
+ * A signature is a typed tool's parameters and result, prepared for calls: in registers where
+ * all of it fits into them (ffi/direct.h), else by libffi. A call has three steps,
  * between which the caller may check the time or whether the function failed:
  *
  *     signature_bind(signature, values, arena, &frame, err)         JSON to C values
@@ -35,8 +36,8 @@ struct signature;
 /** The C values of one call. Plain data in the arena of signature_bind(), valid until
  * arena_finish(). */
 struct frame {
-    void **arguments; /**< for libffi: the address of each C argument */
-    void *result;     /**< as stored; not set before signature_invoke() */
+    char *slots;  /**< the stored form of each parameter, where the signature puts it */
+    void *result; /**< as stored; not set before signature_invoke() */
 };
 
 /** Prepare a typed tool for calls.
@@ -74,7 +75,7 @@ int signature_bind(const struct signature *signature, yyjson_val *const *values,
  * @param call      its first argument if it has TR_CALL; else not used, may be NULL
  * [call-thread] */
 void signature_invoke(const struct signature *signature, void (*function)(void),
-                      struct tr_call *call, struct frame *frame);
+                      struct tr_call *call, const struct frame *frame);
 
 /** Append the function's result to `out` as JSON: one compact value, null for void. The memory that
  * the function returned must still be valid (see toolrack/plugin.h): call this before the call

@@ -1,6 +1,6 @@
 /* What a typed call costs beyond the function: bind, invoke and write against
  * the same by hand, where the conversions are known when it is compiled and
- * only ffi_call() is the library's. Both start from values already parsed and
+ * ffi_call() makes the call. Both start from values already parsed and
  * looked up. One line a figure: name, value, unit, notes, apart by tabs. */
 #include <ffi.h>
 #include <stdio.h>
@@ -119,7 +119,7 @@ static double median(double *values) {
 }
 
 static void line(const char *name, double value, const char *unit, const char *notes) {
-    printf("%s\t%.1f\t%s\t%s\n", name, value, unit, notes);
+    printf("%s\t%.2f\t%s\t%s\n", name, value, unit, notes);
 }
 
 static void bench_five_parameters(void) {
