@@ -320,6 +320,8 @@ static void add_changes(struct buf *out, const struct schema_changes *changes) {
 /* What one call's arguments are checked with. */
 struct checking {
     const struct prepared *prepared;
+    yyjson_val **slots;  /* of a typed tool: the values of its parameters, once they are valid */
+    bool is_valid;       /* the arguments fit the schema */
     struct buf *secrets; /* of the arguments */
     struct buf changed;  /* what was changed in them, as JSON; empty: nothing */
 };
@@ -524,12 +526,47 @@ static int check_result(const struct schema *schema, bool is_structured, yyjson_
                      failure.field[0] != '\0' ? " " : "", failure.reason);
 }
 
+/* Read and check the arguments as far as they must be to collect secrets from them. */
+static int take_arguments(struct call *call, const char *arguments, size_t length,
+                          struct checking *checking, struct toolrack_error *err) {
+    const struct prepared *prepared = checking->prepared;
+    int code = run_read(&call->run, arguments, length, err);
+    if (code < 0) {
+        return code;
+    }
+    if (prepared->slot_count > SLOTS_ON_STACK) {
+        checking->slots =
+                arena_alloc(&call->run.arena, prepared->slot_count * sizeof *checking->slots);
+        if (checking->slots == NULL) {
+            return error_oom(err);
+        }
+    }
+    checking->is_valid = schema_validate_quickly(prepared->schema, call->run.arguments,
+                                                 checking->slots, prepared->slot_count);
+    return checking->is_valid ? 0 : run_prove(&call->run, err);
+}
+
+static bool fits(const struct call *call, const struct checking *checking) {
+    return schema_validate_object(checking->prepared->schema, call->run.arguments, checking->slots,
+                                  checking->prepared->slot_count, NULL);
+}
+
+static int check_arguments(struct call *call, struct checking *checking,
+                           struct toolrack_error *err) {
+    if (checking->is_valid || fits(call, checking)) {
+        return 0;
+    }
+    int code = take_tolerantly(call, checking, err);
+    if (code == 0 && checking->prepared->slot_count > 0) {
+        (void)fits(call, checking); /* for the slots */
+    }
+    return code;
+}
+
 static int run_json(struct call *call, struct checking *checking, struct buf *out,
                     struct toolrack_error *err) {
     const struct prepared *prepared = checking->prepared;
-    int code = schema_validate(prepared->schema, call->run.arguments, NULL)
-                       ? 0
-                       : take_tolerantly(call, checking, err);
+    int code = check_arguments(call, checking, err);
     if (code == 0) {
         code = fill_defaults(call, prepared, err);
     }
@@ -556,28 +593,12 @@ static int run_json(struct call *call, struct checking *checking, struct buf *ou
 static int run_typed(struct call *call, struct checking *checking, struct buf *out,
                      struct toolrack_error *err) {
     const struct prepared *prepared = checking->prepared;
-    yyjson_val *on_stack[SLOTS_ON_STACK];
-    yyjson_val **slots =
-            prepared->slot_count <= SLOTS_ON_STACK
-                    ? on_stack
-                    : arena_alloc(&call->run.arena, prepared->slot_count * sizeof *slots);
-    if (slots == NULL) {
-        return error_oom(err);
-    }
-    int code = 0;
-    if (!schema_validate_object(prepared->schema, call->run.arguments, slots, prepared->slot_count,
-                                NULL)) {
-        code = take_tolerantly(call, checking, err);
-        if (code == 0) {
-            (void)schema_validate_object(prepared->schema, call->run.arguments, slots,
-                                         prepared->slot_count, NULL);
-        }
-    }
+    int code = check_arguments(call, checking, err);
     if (code < 0) {
         return code;
     }
     struct frame frame;
-    code = signature_bind(prepared->signature, slots, &call->run.arena, &frame, err);
+    code = signature_bind(prepared->signature, checking->slots, &call->run.arena, &frame, err);
     if (code == 0) {
         code = enter_plugin(call, err);
     }
@@ -635,9 +656,7 @@ static int run_isolated(struct call *call, struct checking *checking, struct buf
                         struct toolrack_error *err) {
     const struct prepared *prepared = checking->prepared;
     struct run *run = &call->run;
-    int code = schema_validate(prepared->schema, run->arguments, NULL)
-                       ? 0
-                       : take_tolerantly(call, checking, err);
+    int code = check_arguments(call, checking, err);
     if (code == 0) {
         code = fill_defaults(call, prepared, err);
     }
@@ -857,15 +876,17 @@ static int run(struct call *call, const char *arguments, size_t length,
                struct toolrack_result **ret, struct toolrack_error *err) {
     const struct prepared *prepared = registration_prepared(call->tool->reg);
     int code = prepared != NULL ? 0 : load(call, &prepared, err);
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    CLEANUP(buf_finish) struct buf secrets = BUF_INIT;
+    yyjson_val *slots[SLOTS_ON_STACK];
+    struct checking checking = {
+            .prepared = prepared, .slots = slots, .secrets = &secrets, .changed = BUF_INIT};
     if (code == 0) {
-        code = run_parse(&call->run, arguments, length, err);
+        code = take_arguments(call, arguments, length, &checking, err);
     }
     if (code < 0) {
         return code;
     }
-    CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    CLEANUP(buf_finish) struct buf secrets = BUF_INIT;
-    struct checking checking = {.prepared = prepared, .secrets = &secrets, .changed = BUF_INIT};
     if (prepared->secret_schema != NULL) {
         schema_collect_secrets(yyjson_doc_get_root(prepared->secret_schema), call->run.arguments,
                                &secrets);

@@ -1,5 +1,6 @@
 #include "run/run.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -107,7 +108,36 @@ static int refuse_twice(const struct run *run, struct toolrack_error *err) {
                            "is given twice; give it once");
 }
 
-int run_parse(struct run *run, const char *text, size_t length, struct toolrack_error *err) {
+/* Whether a whole number may have been rounded that was written as a real: see json_add_exact(),
+ * which would take as long as a schema's check of the arguments for each call. */
+static bool may_be_rounded(yyjson_val *root) {
+    const yyjson_val *end = unsafe_yyjson_get_next(root);
+    bool may = false;
+    for (yyjson_val *value = root; value < end && !may; value++) {
+        may = unsafe_yyjson_is_real(value) && fabs(unsafe_yyjson_get_real(value)) > JSON_EXACT_MAX;
+    }
+    return may;
+}
+
+/* Read the arguments again, with such numbers as integers. */
+static int read_exactly(struct run *run, struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf exact = BUF_INIT;
+    yyjson_read_err why;
+    bool is_rounded = json_add_exact(&exact, run->arguments_text, run->arguments_length);
+    if (exact.failed) {
+        return run_memory_error(run, err);
+    }
+    if (is_rounded) {
+        yyjson_doc *doc = read_json(run, exact.data, exact.length, YYJSON_READ_BIGNUM_AS_RAW, &why);
+        if (doc == NULL) { /* it differs from what was read only in digits */
+            return run_memory_error(run, err);
+        }
+        run->arguments = yyjson_doc_get_root(doc);
+    }
+    return 0;
+}
+
+int run_read(struct run *run, const char *text, size_t length, struct toolrack_error *err) {
     if (length == 0) {
         text = "{}";
         length = 2;
@@ -119,21 +149,9 @@ int run_parse(struct run *run, const char *text, size_t length, struct toolrack_
     }
     run->arguments_text = text;
     run->arguments_length = length;
+    /* Integers beyond 64 bits keep their digits: as doubles they would be rounded to a bound. */
     yyjson_read_err why;
-    /* Integers beyond 64 bits keep their digits: as doubles they would be rounded to a bound. So do
-     * whole numbers that are written as reals. */
-    CLEANUP(buf_finish) struct buf exact = BUF_INIT;
-    yyjson_doc *doc = NULL;
-    bool is_rounded = json_add_exact(&exact, text, length);
-    if (exact.failed) {
-        return run_memory_error(run, err);
-    }
-    if (is_rounded) {
-        doc = read_json(run, exact.data, exact.length, YYJSON_READ_BIGNUM_AS_RAW, &why);
-    }
-    if (doc == NULL) { /* also when what is wrong is to be told by its place in the text */
-        doc = read_json(run, text, length, YYJSON_READ_BIGNUM_AS_RAW, &why);
-    }
+    yyjson_doc *doc = read_json(run, text, length, YYJSON_READ_BIGNUM_AS_RAW, &why);
     if (doc == NULL) {
         return why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
                        ? run_memory_error(run, err)
@@ -148,12 +166,25 @@ int run_parse(struct run *run, const char *text, size_t length, struct toolrack_
                          yyjson_is_arr(run->arguments) ? "an" : "a",
                          yyjson_get_type_desc(run->arguments));
     }
+    return 0;
+}
+
+int run_prove(struct run *run, struct toolrack_error *err) {
+    int code = may_be_rounded(run->arguments) ? read_exactly(run, err) : 0;
+    if (code < 0) {
+        return code;
+    }
     /* Others read them too, as who approves the call; most readers of JSON take less. */
     if (json_is_deeper(run->arguments, JSON_DEEPER_MAX)) {
         return error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
                          "the arguments are nested deeper than %u levels", JSON_DEEPER_MAX);
     }
     return refuse_twice(run, err);
+}
+
+int run_parse(struct run *run, const char *text, size_t length, struct toolrack_error *err) {
+    int code = run_read(run, text, length, err);
+    return code < 0 ? code : run_prove(run, err);
 }
 
 /* -------------------------------------------------------------------- run */

@@ -130,6 +130,12 @@ void run_finish(struct run *run);
  * @return 0; TOOLRACK_E_INVALID_ARGUMENTS; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. */
 int run_parse(struct run *run, const char *text, size_t length, struct toolrack_error *err);
 
+/** The two steps of run_parse(): after the first the object may give members twice, be nested too
+ * deep and have whole numbers that were rounded. The second is not needed for an object that
+ * schema_validate_quickly() takes. */
+int run_read(struct run *run, const char *text, size_t length, struct toolrack_error *err);
+int run_prove(struct run *run, struct toolrack_error *err);
+
 /** The arguments as the tool gets them, with defaults: zero-terminated, valid until run_finish().
  * NULL: no memory; the run has then failed. */
 const char *run_arguments(struct run *run, size_t *ret_length);

@@ -14,6 +14,7 @@
 #include "base/name.h"
 #include "schema/format.h"
 #include "schema/graph.h"
+#include "schema/quick.h"
 #include "schema/reference.h"
 #include "schema/regex.h"
 #include "schema/run.h"
@@ -839,6 +840,9 @@ int schema_compile(yyjson_val *root, const struct schema_options *options, struc
     }
     if (code == 0) {
         code = graph_finish(&library, schema, place);
+    }
+    if (code == 0) {
+        quick_prepare(&library, schema);
     }
     if (code == 0 && options->check_defaults) {
         code = check_defaults(&library, schema, options);

@@ -10,7 +10,8 @@
  *  (3) The rules of a type are NULL if the schema has no keyword for that type.
  *  (4) In object_rules, properties[0..listed) are those of `properties` in the document's order;
  *      the rest are names that occur only in `required`, with node NULL.
- *  (5) No cycle consists of `$ref` and `allOf` only. */
+ *  (5) No cycle consists of `$ref` and `allOf` only.
+ *  (6) What a quick record takes is valid for the node it belongs to. */
 #pragma once
 
 #include <stdatomic.h>
@@ -69,11 +70,26 @@ struct array_rules {
     bool unique;
 };
 
+/** The rules of a node for scalars as few numbers, beside the property that has the node; see
+ * quick.h. */
+struct quick {
+    uint32_t tags;         /**< of the values about which it can say yes; 0: none */
+    uint32_t choice_count; /**< of strings; 0: any string */
+    uint64_t low, high;    /**< bounds of unsigned integers, or of the bytes of strings */
+    union {
+        struct {
+            double real_low, real_high; /**< if there are no choices */
+        };
+        yyjson_val *const *choices;
+    };
+};
+
 struct property {
     const char *name; /**< ends in a zero */
     uint32_t length;
     uint64_t required_bit;   /**< 0 if optional */
     const struct node *node; /**< NULL: not in `properties` */
+    struct quick quick;
 };
 
 struct pattern_property {
@@ -166,6 +182,8 @@ struct schema {
     const struct node *root;
     int64_t steps_max;
     bool has_defaults;
-    bool has_dynamic; /**< the target of some `$dynamicRef` depends on the path to it */
+    bool is_quick;     /**< schema_validate_quickly() can say yes; then of the root's properties, */
+    uint64_t required; /**< by their index, those that must be given */
+    bool has_dynamic;  /**< the target of some `$dynamicRef` depends on the path to it */
     _Atomic(struct matcher *) matchers[SCHEMA_MATCHERS_KEPT];
 };

@@ -149,6 +149,14 @@ bool schema_validate_within(const struct schema *schema, yyjson_val *instance, i
 bool schema_validate_object(const struct schema *schema, yyjson_val *instance, yyjson_val **slots,
                             size_t slot_count, struct schema_failure *failure);
 
+/** Whether a value is an object that is valid at first sight: each member is one of the root's
+ * `properties`, is given once, and is a string, number or boolean that nothing but its type, bounds
+ * and choices restricts; none is a real beyond 10^15, which may stand for an integer that a real
+ * cannot have. With true, slots[i] is set as by schema_validate_object(), which must be asked with
+ * false: that says nothing about the value. [any-thread] */
+bool schema_validate_quickly(const struct schema *schema, yyjson_val *instance, yyjson_val **slots,
+                             size_t slot_count);
+
 /** The number of `properties` of the root, and the name of one, which is valid as long as the
  * schema. [any-thread] */
 size_t schema_property_count(const struct schema *schema);

@@ -16,6 +16,7 @@
 #include "schema/explain.h"
 #include "schema/format.h"
 #include "schema/keyword.h"
+#include "schema/quick.h"
 #include "schema/regex.h"
 #include "schema/run.h"
 
@@ -36,35 +37,6 @@ bool run_stop(struct run *run, enum run_limit limit) {
 
 static bool enter(struct run *run) {
     return ++run->depth <= SCHEMA_RECURSION_MAX || run_stop(run, LIMIT_RECURSION);
-}
-
-/* memcmp() without its call, for names: two possibly overlapping loads instead of a loop. */
-static inline bool same_bytes(const char *a, const char *b, size_t length) {
-    if (length >= 8) {
-        if (length > 16) {
-            return memcmp(a, b, length) == 0;
-        }
-        uint64_t a8, b8, a8_end, b8_end;
-        memcpy(&a8, a, 8);
-        memcpy(&b8, b, 8);
-        memcpy(&a8_end, a + length - 8, 8);
-        memcpy(&b8_end, b + length - 8, 8);
-        return ((a8 ^ b8) | (a8_end ^ b8_end)) == 0;
-    }
-    if (length >= 4) {
-        uint32_t a4, b4, a4_end, b4_end;
-        memcpy(&a4, a, 4);
-        memcpy(&b4, b, 4);
-        memcpy(&a4_end, a + length - 4, 4);
-        memcpy(&b4_end, b + length - 4, 4);
-        return ((a4 ^ b4) | (a4_end ^ b4_end)) == 0;
-    }
-    for (size_t i = 0; i < length; i++) {
-        if (a[i] != b[i]) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* -------------------------------------------------------------------------------- scalar rules */
@@ -333,10 +305,6 @@ static bool check_array(struct run *run, const struct array_rules *rules, yyjson
 
 /* ------------------------------------------------------------------------------------ objects */
 
-static inline bool is_property(const struct property *property, const char *name, size_t length) {
-    return property->length == length && same_bytes(property->name, name, length);
-}
-
 const struct property *run_find_property(const struct object_rules *rules, const char *name,
                                          size_t length) {
     if (rules->buckets == NULL) {
@@ -454,7 +422,8 @@ static bool check_members(struct run *run, const struct object_rules *rules, yyj
         bool valid = true;
         if (LIKELY(rules->only_table)) {
             if (LIKELY(property != NULL && property->node != NULL)) {
-                valid = check_member(run, property->node, rules, object, key, key + 1);
+                valid = (quick_takes(&property->quick, key + 1) && run->explain == NULL) ||
+                        check_member(run, property->node, rules, object, key, key + 1);
             } else if (rules->closed) {
                 valid = explain_unknown(run, rules, object, key);
             }

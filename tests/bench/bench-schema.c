@@ -160,12 +160,14 @@ static double round_by_hand(yyjson_val *object) {
     return valid == CALLS ? ns : -1;
 }
 
+/* As a call does it. */
 static double round_compiled(const struct schema *schema, yyjson_val *object) {
     yyjson_val *slots[PARAMETERS];
     unsigned valid = 0;
     uint64_t start = clock_now_ns();
     for (unsigned i = 0; i < CALLS; i++) {
-        valid += schema_validate_object(schema, object, slots, PARAMETERS, NULL);
+        valid += schema_validate_quickly(schema, object, slots, PARAMETERS) ||
+                 schema_validate_object(schema, object, slots, PARAMETERS, NULL);
     }
     double ns = (double)(clock_now_ns() - start) / CALLS;
     return valid == CALLS ? ns : -1;
@@ -241,8 +243,8 @@ int main(void) {
                  hand[ROUNDS - 1]);
     (void)printf("%-28s %8.1f ns  [%.1f..%.1f]\n", "table walk (floor)", walk_ns, walk[0],
                  walk[ROUNDS - 1]);
-    (void)printf("%-28s %8.1f ns  [%.1f..%.1f]  %.2f x floor\n", "schema_validate_object", ours_ns,
-                 ours[0], ours[ROUNDS - 1], ours_ns / walk_ns);
+    (void)printf("%-28s %8.1f ns  [%.1f..%.1f]  %.2f x floor\n", "ours", ours_ns, ours[0],
+                 ours[ROUNDS - 1], ours_ns / walk_ns);
     if (ajv_ns > 0) {
         (void)printf("%-28s %8.1f ns  ours is %.2f x ajv\n", "ajv, compiled", ajv_ns,
                      ours_ns / ajv_ns);

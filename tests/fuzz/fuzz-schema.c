@@ -88,6 +88,10 @@ static void check_instance(const struct schema *schema, yyjson_val *instance) {
     } else {
         check_failure(&failure);
     }
+    if (schema_validate_quickly(schema, instance, slots, SLOTS)) {
+        must(valid_object);
+        check_slots(schema, instance, slots);
+    }
 }
 
 static void check_filling(const struct schema *schema, yyjson_val *instance) {

@@ -395,6 +395,165 @@ static void slots_take_the_first_of_two(void **state) {
     schema_destroy(schema);
 }
 
+/* Whether an object whose member `a` has the schema is taken at first sight. */
+static bool takes_quickly(const char *schema_text, const char *text) {
+    CLEANUP(buf_finish) struct buf table = BUF_INIT;
+    CLEANUP(buf_finish) struct buf object = BUF_INIT;
+    buf_printf(&table, "{\"type\":\"object\",\"properties\":{\"a\":%s}}", schema_text);
+    buf_printf(&object, "{\"a\":%s}", text);
+    struct schema *schema = compile(table.data);
+    yyjson_doc *doc = parse(object.data);
+    yyjson_val *slots[1];
+    bool takes = schema_validate_quickly(schema, yyjson_doc_get_root(doc), slots, 1);
+    assert_true(!takes || slots[0] == yyjson_obj_get(yyjson_doc_get_root(doc), "a"));
+    yyjson_doc_free(doc);
+    schema_destroy(schema);
+    return takes;
+}
+
+/* The schema of a member as that of a whole value is checked without a quick record. */
+static bool is_valid_alone(const char *schema_text, const char *text) {
+    struct schema *schema = compile(schema_text);
+    bool valid = validate(schema, text, NULL);
+    schema_destroy(schema);
+    return valid;
+}
+
+static void what_is_taken_quickly_is_valid(void **state) {
+    (void)state;
+    static const char *const schemas[] = {
+            "true",
+            "false",
+            "{}",
+            "{\"type\":\"string\"}",
+            "{\"type\":\"string\",\"minLength\":2,\"maxLength\":3}",
+            "{\"type\":\"string\",\"minLength\":18446744073709551615}",
+            "{\"type\":\"string\",\"pattern\":\"^a\"}",
+            "{\"enum\":[\"ab\",\"abcdefghi\",\"\"]}",
+            "{\"enum\":[\"ab\",1]}",
+            "{\"enum\":[\"ab\"],\"const\":\"ab\"}",
+            "{\"const\":\"ab\"}",
+            "{\"const\":1}",
+            "{\"enum\":[\"abcd\",\"a\"],\"maxLength\":1}",
+            "{\"type\":[\"string\",\"number\"],\"maximum\":3,\"maxLength\":2}",
+            "{\"type\":\"integer\"}",
+            "{\"type\":\"integer\",\"minimum\":-3,\"maximum\":3}",
+            "{\"type\":\"integer\",\"minimum\":2}",
+            "{\"type\":\"integer\",\"exclusiveMinimum\":2,\"exclusiveMaximum\":4}",
+            "{\"type\":\"integer\",\"maximum\":-1}",
+            "{\"type\":\"integer\",\"minimum\":18446744073709551615}",
+            "{\"type\":\"integer\",\"multipleOf\":2}",
+            "{\"type\":\"number\"}",
+            "{\"type\":\"number\",\"minimum\":-0.5,\"maximum\":2.5}",
+            "{\"type\":\"number\",\"exclusiveMinimum\":0,\"exclusiveMaximum\":3}",
+            "{\"type\":\"number\",\"maximum\":9007199254740993}",
+            "{\"type\":\"number\",\"minimum\":1e300}",
+            "{\"type\":\"boolean\"}",
+            "{\"type\":[\"boolean\",\"null\"]}",
+            "{\"not\":{\"type\":\"null\"}}",
+            "{\"allOf\":[{\"maximum\":1}],\"type\":\"integer\"}",
+    };
+    static const char *const values[] = {"null",
+                                         "true",
+                                         "false",
+                                         "0",
+                                         "1",
+                                         "2",
+                                         "3",
+                                         "4",
+                                         "-1",
+                                         "-3",
+                                         "-4",
+                                         "2.0",
+                                         "2.5",
+                                         "0.0",
+                                         "-0.5",
+                                         "3.0",
+                                         "1e15",
+                                         "1.1e15",
+                                         "-1e15",
+                                         "1e301",
+                                         "18446744073709551615",
+                                         "\"\"",
+                                         "\"a\"",
+                                         "\"ab\"",
+                                         "\"\\u0061b\"",
+                                         "\"abc\"",
+                                         "\"abcd\"",
+                                         "\"abcdefghi\"",
+                                         "\"\u00e4\u00e4\"",
+                                         "\"\U0001f600\"",
+                                         "[]",
+                                         "{}",
+                                         "[1]"};
+    unsigned taken = 0;
+    for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; i++) {
+        for (size_t k = 0; k < sizeof values / sizeof values[0]; k++) {
+            bool takes = takes_quickly(schemas[i], values[k]);
+            if (takes && !is_valid_alone(schemas[i], values[k])) {
+                fail_msg("%s is taken by %s", values[k], schemas[i]);
+            }
+            taken += takes;
+        }
+    }
+    assert_true(taken > 120);
+    assert_true(takes_quickly("{\"type\":\"string\",\"maxLength\":9}", "\"abc\""));
+    assert_true(takes_quickly("{\"enum\":[\"x\",\"ab\"]}", "\"ab\""));
+    assert_true(takes_quickly("{\"type\":\"integer\",\"minimum\":-9}", "4"));
+    assert_true(takes_quickly("{\"type\":\"number\",\"exclusiveMinimum\":0}", "0.5"));
+    assert_true(takes_quickly("{\"type\":\"boolean\"}", "true"));
+    assert_false(takes_quickly("{\"type\":\"number\"}", "9007199254740993.0")); /* rounded */
+    assert_false(takes_quickly("{}", "{\"b\":1,\"b\":2}"));
+    assert_false(takes_quickly("{}", "[[]]"));
+}
+
+static void what_is_taken_quickly_is_a_flat_table(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool takes;
+    } cases[] = {
+            {"{\"path\":\"p\",\"mode\":\"glob\"}", true},
+            {"{\"mode\":\"glob\",\"ratio\":1,\"path\":\"p\"}", true}, /* in another order */
+            {"{\"path\":\"p\"}", false},
+            {"{\"path\":\"p\",\"mode\":\"glob\",\"other\":1}", false},
+            {"{\"path\":\"p\",\"mode\":\"glob\",\"path\":\"p\"}", false},
+            {"{\"mode\":\"glob\",\"path\":\"p\",\"mode\":\"glob\"}", false},
+            {"{\"path\":\"p\",\"mode\":\"globe\"}", false},
+            {"[]", false},
+    };
+    struct schema *schema = compile(TOOL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        yyjson_doc *doc = parse(cases[i].text);
+        yyjson_val *root = yyjson_doc_get_root(doc);
+        yyjson_val *slots[7];
+        assert_int_equal(schema_validate_quickly(schema, root, slots, 7), cases[i].takes);
+        for (size_t k = 0; cases[i].takes && k < 7; k++) {
+            const char *name = schema_property_name(schema, k);
+            assert_ptr_equal(slots[k], name != NULL ? yyjson_obj_get(root, name) : NULL);
+        }
+        yyjson_doc_free(doc);
+    }
+    schema_destroy(schema);
+    static const char *const not_quick[] = {
+            "{\"required\":[\"b\"],\"properties\":{\"a\":{}}}",
+            "{\"minProperties\":1,\"properties\":{\"a\":{}}}",
+            "{\"patternProperties\":{\"a\":{}},\"properties\":{\"a\":{}}}",
+            "{\"dependentRequired\":{\"a\":[\"b\"]},\"properties\":{\"a\":{}}}",
+            "{\"propertyNames\":{},\"properties\":{\"a\":{}}}",
+            "{\"allOf\":[true],\"properties\":{\"a\":{}}}",
+            "{\"type\":\"array\",\"properties\":{\"a\":{}}}",
+            "{\"enum\":[{\"a\":1}],\"properties\":{\"a\":{}}}",
+    };
+    yyjson_doc *doc = parse("{\"a\":1}");
+    for (size_t i = 0; i < sizeof not_quick / sizeof not_quick[0]; i++) {
+        schema = compile(not_quick[i]);
+        assert_false(schema_validate_quickly(schema, yyjson_doc_get_root(doc), NULL, 0));
+        schema_destroy(schema);
+    }
+    yyjson_doc_free(doc);
+}
+
 /* A table large enough to be hashed, and more required names than bits. */
 static void large_tables(void **state) {
     (void)state;
@@ -846,10 +1005,9 @@ static void formats_of_parameters_are_asserted_and_those_of_results_are_not(void
     (void)state;
     static const char text[] = "{\"type\":\"object\",\"properties\":{\"when\":{\"type\":\"string\","
                                "\"format\":\"date-time\"},\"to\":{\"format\":\"email\"}}}";
-    static const char *const wrong[] = {
-            "{\"when\":\"tomorrow at 10\"}", "{\"when\":\"2026-05-01\"}",
-            "{\"when\":\"1714557600\"}",     "{\"to\":\"Bob\"}",
-            "{\"to\":\"[a@b.cc](mailto:a@b.cc)\"}"};
+    static const char *const wrong[] = {"{\"when\":\"tomorrow at 10\"}",
+                                        "{\"when\":\"2026-05-01\"}", "{\"when\":\"1714557600\"}",
+                                        "{\"to\":\"Bob\"}", "{\"to\":\"[a@b.cc](mailto:a@b.cc)\"}"};
     struct schema_options parameters = SCHEMA_OPTIONS_TOOL;
     struct schema_options results = SCHEMA_OPTIONS_RESULT;
     struct schema *of_parameters = NULL;
@@ -1020,6 +1178,8 @@ int main(void) {
             cmocka_unit_test(an_error_in_another_document_names_it),
             cmocka_unit_test(slots_hold_the_properties_in_order),
             cmocka_unit_test(slots_take_the_first_of_two),
+            cmocka_unit_test(what_is_taken_quickly_is_valid),
+            cmocka_unit_test(what_is_taken_quickly_is_a_flat_table),
             cmocka_unit_test(large_tables),
             cmocka_unit_test(defaults_are_filled_in),
             cmocka_unit_test(schemas_without_defaults_cost_nothing_to_fill),
