@@ -30,6 +30,11 @@ static inline uint32_t name_hash(const char *name, size_t length) {
         hash = name_mix(hash, word);
     }
     uint64_t rest = 0;
+    if (length >= sizeof hash && at < length) { /* a load that overlaps the one before it */
+        memcpy(&rest, name + length - sizeof rest, sizeof rest);
+        rest = __builtin_bswap64(rest) & ((UINT64_C(1) << 8 * (length - at)) - 1);
+        at = length;
+    }
     for (; at < length; at++) {
         rest = rest << 8 | (unsigned char)name[at];
     }
