@@ -5,6 +5,7 @@
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +49,9 @@ struct chat_line {
     size_t columns; /* for which libedit has broken the line; 0: any number */
 };
 
-/* ----------------------------------------------------------------- signals */
+/* ------------------------------------------------------- signals, and notes */
 
-static int wake = -1; /* an eventfd: a signal came */
+static int wake = -1; /* an eventfd: a signal came, or a note */
 static volatile sig_atomic_t resized;
 static volatile sig_atomic_t ended_by;
 
@@ -63,6 +64,14 @@ static void take_signal(int number) {
     }
     (void)eventfd_write(wake, 1);
     errno = error;
+}
+
+static atomic_bool noted;
+
+/* On any thread. */
+static void take_note(void) {
+    atomic_store(&noted, true);
+    (void)eventfd_write(wake, 1);
 }
 
 static const int signals[] = {SIGWINCH, SIGTERM, SIGHUP};
@@ -116,17 +125,34 @@ static size_t rows_above(EditLine *el, size_t columns_now) {
     return columns > 0 ? rows + width / columns : 0;
 }
 
-/* The terminal has another width: draw the line anew, in the place of what is there of it. */
-static void draw_again(EditLine *el) {
-    struct chat_line *line = line_of(el);
-    const size_t columns = output_width();
+/* Erase the line, from the prompt on. */
+static void erase(EditLine *el, size_t columns) {
+    const struct chat_line *line = line_of(el);
     const size_t rows = rows_above(el, columns);
-    libedit.el_resize(el);
-    line->columns = columns;
     (void)fputs(line->is_plain ? "\r" : "\r\033[J", line->out);
     for (size_t i = 0; i < rows && !line->is_plain; i++) {
         (void)fputs("\033[A\033[2K", line->out);
     }
+}
+
+/* The terminal has another width: draw the line anew, in the place of what is there of it. */
+static void draw_again(EditLine *el) {
+    struct chat_line *line = line_of(el);
+    const size_t columns = output_width();
+    erase(el, columns);
+    libedit.el_resize(el);
+    line->columns = columns;
+    (void)libedit.el_set(el, EL_REFRESH);
+}
+
+/* Write the notes that came while the line stands, above it. */
+static void show_notes(EditLine *el) {
+    const struct chat_line *line = line_of(el);
+    erase(el, line->columns);
+    (void)fputs(line->is_plain ? "\n" : "", line->out);
+    (void)fflush(line->out);
+    output_release_notes();
+    output_hold_notes(take_note);
     (void)libedit.el_set(el, EL_REFRESH);
 }
 
@@ -148,6 +174,9 @@ static int read_byte(EditLine *el, unsigned char *ret) {
         if (resized != 0) {
             resized = 0;
             draw_again(el);
+        }
+        if (atomic_exchange(&noted, false)) {
+            show_notes(el);
         }
         if (fds[0].revents != 0) {
             ssize_t got = read(STDIN_FILENO, ret, 1);
@@ -488,6 +517,7 @@ static enum chat_read read_line(struct chat_line *line, struct buf *ret) {
     }
     /* Else the prompt would be there before the keys are. */
     (void)libedit.el_set(line->el, EL_PREP_TERM, 1);
+    output_hold_notes(take_note);
     const char *text = libedit.el_gets(line->el, &count);
     if (text != NULL) {
         buf_add(ret, text, (size_t)count);
@@ -501,6 +531,7 @@ static enum chat_read read_line(struct chat_line *line, struct buf *ret) {
         (void)fputs("\n", line->out);
     }
     (void)fflush(line->out);
+    output_release_notes();
     give_back_signals(before);
     if (ended_by != 0) {
         line->cli->signal = ended_by;

@@ -62,6 +62,7 @@ void output_take_notes(void (*take)(void *user, const char *text, size_t length)
 static struct {
     pthread_mutex_t lock; /* held while a line is written, too: none is written into a question */
     bool holds;
+    void (*came)(void); /* or NULL */
     struct buf lines;
     size_t left_out;
 } held = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -81,9 +82,10 @@ void output_guard_notes(void (*begin)(void *user), void (*end)(void *user), void
     (void)pthread_mutex_unlock(&held.lock);
 }
 
-void output_hold_notes(void) {
+void output_hold_notes(void (*came)(void)) {
     (void)pthread_mutex_lock(&held.lock);
     held.holds = true;
+    held.came = came;
     (void)pthread_mutex_unlock(&held.lock);
 }
 
@@ -122,6 +124,9 @@ static void write_note(const struct buf *line) {
     } else {
         width_wrap(&held.lines, "", "  ", line->data, line->length, columns_of(STDERR_FILENO),
                    false);
+    }
+    if (held.holds && held.came != NULL) {
+        held.came();
     }
     (void)pthread_mutex_unlock(&held.lock);
 }

@@ -21,8 +21,10 @@ int output_line(int fd, const char *line, size_t length);
 #define OUTPUT_HELD_MAX (1024u * 1024)
 
 /** Hold back what output_note() writes until output_release_notes(), which writes it: a question
- * stands on the terminal, and no line is written into it. Once at a time. [any-thread] */
-void output_hold_notes(void);
+ * stands on the terminal, or a prompt, and no line is written into it. Once at a time.
+ * @param came  called on any thread when a line was held back, for who can make room for it; it
+ *              writes none itself; NULL: nobody can. [any-thread] */
+void output_hold_notes(void (*came)(void));
 void output_release_notes(void);
 
 /** Write one line to standard error, prefixed with "toolrack: " and escaped. A failure to
@@ -47,8 +49,8 @@ size_t output_height(void);
 /** Whether standard output is a terminal that can move its cursor. */
 bool output_has_cursor(void);
 
-/** Whether the terminal is known to break lines anew when it becomes narrower, by what terminals say
- * of themselves in the environment; many that do not say it do so too. */
+/** Whether the terminal is known to break lines anew when it becomes narrower, by what terminals
+ * say of themselves in the environment; many that do not say it do so too. */
 bool output_reflows(void);
 
 /** Whether a terminal at standard output wants colour: neither NO_COLOR nor a TERM without any

@@ -67,7 +67,7 @@ void person_release(void) {
 /* One question at a time, and no line is written into it. */
 static void begin_question(void) {
     (void)pthread_mutex_lock(&one_question);
-    output_hold_notes();
+    output_hold_notes(NULL);
     asked++;
 }
 

@@ -1,4 +1,5 @@
 /* chat: 'toolrack agent' without a task, at a terminal. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -188,6 +189,47 @@ static void a_message_may_have_several_lines(void **state) {
     leave(&chat);
     EXPECT_REQUESTS("/0/body/messages/0/content", "\"one\\ntwo\"", "/1/body/messages/2/content",
                     "\"three\\nfour\"");
+}
+
+/* A worker of a chat. */
+static pid_t worker_of(const struct chat *chat) {
+    DIR *dir = opendir("/proc");
+    pid_t found = 0;
+    assert_non_null(dir);
+    for (struct dirent *entry; found == 0 && (entry = readdir(dir)) != NULL;) {
+        char path[300];
+        int pid = 0;
+        int parent = 0;
+        (void)snprintf(path, sizeof path, "/proc/%s/stat", entry->d_name);
+        FILE *file = entry->d_name[0] > '0' && entry->d_name[0] <= '9' ? fopen(path, "r") : NULL;
+        if (file != NULL && fscanf(file, "%d (toolrack-worker) %*c %d", &pid, &parent) == 2 &&
+            parent == chat->pid) {
+            found = pid;
+        }
+        if (file != NULL) {
+            (void)fclose(file);
+        }
+    }
+    (void)closedir(dir);
+    assert_true(found > 0);
+    return found;
+}
+
+/* What is typed stays below. */
+static void a_note_is_written_above_the_prompt(void **state) {
+    (void)state;
+    struct chat chat;
+    need_provider();
+    CHAT(&chat);
+    SAY(&chat, "add", "The sum is 5.");
+    type(&chat, "half a mess");
+    SEE(&chat, "half a mess");
+    assert_int_equal(kill(worker_of(&chat), SIGKILL), 0);
+    SEE(&chat, "\r\033[J");
+    SEE(&chat, "toolrack: warning: kit: ");
+    SEE(&chat, "\n> half a mess");
+    SAY(&chat, "age", "2: half a message");
+    leave(&chat);
 }
 
 static void resize(const struct chat *chat, unsigned short columns) {
@@ -474,6 +516,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(messages_are_one_conversation),
             TEST(a_message_may_have_several_lines),
+            TEST(a_note_is_written_above_the_prompt),
             TEST(a_narrower_terminal_has_no_old_rows),
             TEST(commands_are_not_sent),
             TEST(tools_are_offered_as_allowed),

@@ -42,7 +42,7 @@ static void no_line_is_written_into_a_question(void **state) {
     assert_true(kept >= 0 && fd >= 0);
     assert_true(dup2(fd, STDERR_FILENO) >= 0);
     output_note("before");
-    output_hold_notes();
+    output_hold_notes(NULL);
     output_note("first");
     output_note("second");
     assert_noted(fd, "toolrack: before\n");
