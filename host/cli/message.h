@@ -12,7 +12,7 @@
 #include "base/buf.h"
 
 /* Grows with each change of a message. */
-#define MESSAGE_PROTOCOL 1u
+#define MESSAGE_PROTOCOL 2u
 
 /* Arguments of a call and their names, or a result; and most words of a command line. */
 #define MESSAGE_LENGTH_MAX (66u * 1024 * 1024)
@@ -25,7 +25,7 @@ enum message_kind {
     MESSAGE_ALONE, /* to the command: the daemon does not run it; the text says why, or is empty */
     MESSAGE_NOTE,  /* to the command: a line for standard error */
     MESSAGE_QUESTION, /* to the command: milliseconds as uint32_t; tool, message and schema */
-    MESSAGE_APPROVAL, /* to the command: tool, version, plugin, reason and arguments */
+    MESSAGE_APPROVAL, /* to the command: tool, version, plugin, reason, arguments, permission */
     MESSAGE_END       /* to the command: see struct message_end */
 };
 

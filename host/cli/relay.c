@@ -151,7 +151,7 @@ static void *ask(void *argument) {
 static void *approve(void *argument) {
     struct question *question = argument;
     const struct buf *bytes = &question->message.bytes;
-    const char *texts[5] = {NULL};
+    const char *texts[6] = {NULL};
     size_t at = 0;
     char who[CLI_WHO_ROOM];
     int32_t value = TOOLRACK_APPROVAL_DENY;
@@ -163,6 +163,7 @@ static void *approve(void *argument) {
                                                           .tool = texts[0],
                                                           .version = texts[1],
                                                           .plugin = texts[2],
+                                                          .permission = texts[5][0] - '0',
                                                           .reason = texts[3],
                                                           .arguments = texts[4],
                                                           .who = who,

@@ -34,7 +34,7 @@
 
 /* As cli/message.h has them; another build may send others. */
 enum { RUN_MESSAGE = 1, ALONE_MESSAGE = 4, END_MESSAGE = 8 };
-#define PROTOCOL 1u
+#define PROTOCOL 2u
 
 static struct serving start(void) {
     return serving_start(ARGS("--listen", "127.0.0.1:0")); /* it takes commands before it says so */
