@@ -623,22 +623,22 @@ static void halves_of_a_key_go_nowhere(void **state) {
         assert_int_equal(run.exit, 0);
         assert_non_null(strstr(run.out, "It is **********"));
         assert_null(strstr(run.out, first));
-        assert_null(strstr(run.out, KEY + half));
+        assert_null(strstr(run.out, &KEY[half]));
         assert_null(strstr(run.err, first));
-        assert_null(strstr(run.err, KEY + half));
+        assert_null(strstr(run.err, &KEY[half]));
         run_finish(&run);
         char *text = read_kept("kept");
         assert_non_null(strstr(text, "It is **********"));
         assert_non_null(strstr(text, "\"results\""));
         assert_null(strstr(text, first));
-        assert_null(strstr(text, KEY + half));
+        assert_null(strstr(text, &KEY[half]));
         free(text);
         assert_int_equal(unlink("kept"), 0);
     }
     struct run log = RUN("log", "--json");
     assert_non_null(strstr(log.out, "\"echo\""));
     assert_null(strstr(log.out, first));
-    assert_null(strstr(log.out, KEY + half));
+    assert_null(strstr(log.out, &KEY[half]));
     run_finish(&log);
 }
 
