@@ -137,9 +137,29 @@ static yyjson_mut_val *make_branch(struct rewrite *rewrite, yyjson_mut_val *sche
     return branch;
 }
 
+/* Whether one of the choices, if there are any, is of a type. */
+static bool keep_chosen(void *user, yyjson_mut_val *kept, yyjson_mut_val *type) {
+    yyjson_mut_val *constant = yyjson_mut_obj_get(user, "const");
+    yyjson_mut_val *choices = yyjson_mut_obj_get(user, "enum");
+    const char *name = yyjson_mut_get_str(type);
+    bool chosen = constant != NULL ? is_of_type(constant, name) : choices == NULL;
+    size_t at;
+    size_t count;
+    yyjson_mut_val *value;
+    (void)kept;
+    yyjson_mut_arr_foreach(choices, at, count, value) {
+        chosen = chosen || (constant == NULL && is_of_type(value, name));
+    }
+    return chosen;
+}
+
 void rewrite_split_types(struct rewrite *rewrite, const struct place *place,
                          yyjson_mut_val *schema) {
     yyjson_mut_val *list = yyjson_mut_obj_remove_key(schema, "type");
+    rewrite_filter(rewrite, list, keep_chosen, schema);
+    if (yyjson_mut_arr_size(list) == 0) {
+        return; /* its choices say all */
+    }
     if (yyjson_mut_arr_size(list) == 1) {
         rewrite_put(rewrite, schema, "type", yyjson_mut_arr_get_first(list));
         return;

@@ -534,6 +534,10 @@ static void gather_choices(struct merging *merging, const struct choices *choice
 }
 
 static void add_choices(struct text *reason, const struct merging *merging) {
+    if (merging->count == 0) {
+        text_printf(reason, "no value is allowed here: the enum of the schema is empty");
+        return;
+    }
     text_printf(reason, merging->count > 1 ? "must be one of " : "must be ");
     text_add(reason, merging->list.data, merging->list.length);
     if (merging->more > 0) {

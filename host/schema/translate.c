@@ -128,22 +128,46 @@ static void remove_nulls(struct translation *t, yyjson_mut_val *schema) {
     }
 }
 
-/* "nullable" of OpenAPI 3.0 speaks of the type beside it. */
+/* Generators that know no values write an empty enum, which would allow none. */
+static void remove_empty_enum(struct translation *t, yyjson_mut_val *schema) {
+    yyjson_mut_val *list = yyjson_mut_obj_get(schema, "enum");
+    if (yyjson_mut_is_arr(list) && yyjson_mut_arr_size(list) == 0) {
+        (void)yyjson_mut_obj_remove_key(schema, "enum");
+        tell(t, "leave it out, or list the values", "enum has no values, and is taken for none");
+    }
+}
+
+static bool has_null(yyjson_mut_val *list) {
+    size_t at;
+    size_t count;
+    yyjson_mut_val *value;
+    yyjson_mut_arr_foreach(list, at, count, value) {
+        if (yyjson_mut_is_null(value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "nullable" of OpenAPI 3.0 speaks of the type beside it, and of its values. */
 static void update_nullable(struct translation *t, yyjson_mut_val *schema) {
-    yyjson_mut_val *nullable = yyjson_mut_obj_get(schema, "nullable");
     yyjson_mut_val *type = yyjson_mut_obj_get(schema, "type");
+    yyjson_mut_val *values = yyjson_mut_obj_get(schema, "enum");
     yyjson_mut_val *types = yyjson_mut_is_arr(type) ? type : yyjson_mut_arr(t->doc);
-    if (!yyjson_mut_is_true(nullable) || type == NULL) {
+    if (!yyjson_mut_is_true(yyjson_mut_obj_get(schema, "nullable")) || type == NULL) {
         return;
     }
-    if (!json_mut_has_text(type, "null")) {
-        yyjson_mut_val *key = yyjson_mut_str(t->doc, "type");
-        yyjson_mut_val *own = type != types ? yyjson_mut_val_mut_copy(t->doc, type) : NULL;
-        if (key == NULL || (type != types && !yyjson_mut_arr_append(types, own)) ||
-            !yyjson_mut_arr_add_str(t->doc, types, "null") ||
-            (type != types && !yyjson_mut_obj_replace(schema, key, types))) {
-            return;
-        }
+    if (type != types) {
+        (void)yyjson_mut_arr_append(types, yyjson_mut_val_mut_copy(t->doc, type));
+    }
+    if (!json_mut_has_text(types, "null")) {
+        (void)yyjson_mut_arr_add_str(t->doc, types, "null");
+    }
+    if (type != types) {
+        (void)yyjson_mut_obj_replace(schema, yyjson_mut_str(t->doc, "type"), types);
+    }
+    if (values != NULL && !has_null(values)) {
+        (void)yyjson_mut_arr_add_null(t->doc, values);
     }
     (void)yyjson_mut_obj_remove_key(schema, "nullable");
     tell(t, "write \"null\" beside the type, as in \"type\": [\"string\", \"null\"]",
@@ -200,6 +224,7 @@ static void update_keywords(struct translation *t, yyjson_mut_val *schema) {
         (void)yyjson_mut_obj_rename_key(t->doc, schema, "divisibleBy", "multipleOf");
         tell_draft(t, "divisibleBy is called multipleOf since draft 4");
     }
+    remove_empty_enum(t, schema);
     update_nullable(t, schema);
     collect_required(t, schema);
 }

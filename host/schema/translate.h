@@ -7,8 +7,8 @@
  *   a list in items, exclusiveMinimum: true,      prefixItems, a number, dependentRequired and
  *     dependencies, divisibleBy                     dependentSchemas, multipleOf
  *   required: true at a property                  its name in `required`
- *   nullable: true beside a type                  that type or null
- *   a keyword that is null                        none
+ *   nullable: true beside a type                  that type or null, in an enum too
+ *   a keyword that is null, an empty enum         none
  *   a reference to the id of a schema             one to its place
  *   $schema of drafts 3 to 6, OpenAPI 3.1         none
  *   a reference at the root                       what it refers to

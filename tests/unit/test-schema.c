@@ -172,6 +172,8 @@ static void alternatives_give_the_most_useful_reason(void **state) {
                   "true", "", "must be a string, an integer or null, not a boolean");
     expect_reason("{\"oneOf\":[{\"const\":\"a\"},{\"const\":\"b\"},{\"enum\":[1,2]}]}", "3", "",
                   "must be one of \"a\", \"b\", 1, 2, not 3");
+    expect_reason("{\"properties\":{\"a\":{\"enum\":[]}}}", "{\"a\":1}", "/a",
+                  "no value is allowed here: the enum of the schema is empty");
     expect_reason("{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"object\",\"required\":[\"id\"]}]}",
                   "{}", "/id", "required property \"id\" is missing");
     /* A union that a constant tells apart: only the branch that was meant counts. */
