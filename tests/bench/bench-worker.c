@@ -112,7 +112,7 @@ static void run(struct pair *pair) {
     print_pair(&pair->floor, &pair->row, pair->goal);
 }
 
-static void frame_rows(void) {
+static void frame_rows(const char *part) {
     static struct pair pairs[] = {
             {{TWO_CPUS, SMALL, 3000, false, false},
              {.name = "floor.frame.200.two"},
@@ -150,20 +150,23 @@ static void frame_rows(void) {
     boxes = make_boxes();
     memset(bytes, 'x', sizeof bytes);
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        run(&pairs[i]);
+        if (strstr(pairs[i].row.name, part) != NULL) {
+            run(&pairs[i]);
+        }
     }
     place(0, ANY_CPU, true);
 }
 
-/* With a name only the rows of that kind. */
+/* bench-worker [KIND [PART]]: only the rows of that kind, and of those the ones whose name has that
+ * part. */
 int main(int count, char **values) {
     static const struct {
         const char *name;
-        void (*print)(void);
+        void (*print)(const char *part);
     } kinds[] = {{"frames", frame_rows}, {"calls", call_rows}, {"life", life_rows}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (count < 2 || strcmp(values[1], kinds[i].name) == 0) {
-            kinds[i].print();
+            kinds[i].print(count > 2 ? values[2] : "");
         }
     }
     return 0;

@@ -7,10 +7,11 @@
 #include "bench.h"
 #include "isolated/mailbox.h"
 
-/** Whole calls through the embedding API, and what a host costs that nobody calls. */
-void call_rows(void);
-/** Start, crash and replacement of a worker. */
-void life_rows(void);
+/** Whole calls through the embedding API, and what a host costs that nobody calls. Of the calls
+ * those whose name has this part. */
+void call_rows(const char *part);
+/** Start, crash and replacement of a worker; all of them, whatever the part. */
+void life_rows(const char *part);
 
 static inline _Noreturn void fail(const char *what, const char *why) {
     (void)fprintf(stderr, "bench-worker: %s: %s\n", what, why);
