@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/json-pointer.h"
-#include "base/json.h"
 #include "base/number.h"
 
 #define BUF_FIRST_ROOM 256u
@@ -66,38 +65,6 @@ void buf_printf(struct buf *buf, const char *format, ...) {
     va_start(args, format);
     buf_vprintf(buf, format, args);
     va_end(args);
-}
-
-/* ----------------------------------------------------------- JSON strings */
-
-/* Append the escape of a character that a JSON string cannot contain directly. */
-static void add_escape(struct buf *buf, unsigned char c) {
-    static const char hex[] = "0123456789abcdef";
-    switch (c) {
-    case '"': buf_add(buf, "\\\"", 2); break;
-    case '\\': buf_add(buf, "\\\\", 2); break;
-    case '\n': buf_add(buf, "\\n", 2); break;
-    case '\r': buf_add(buf, "\\r", 2); break;
-    case '\t': buf_add(buf, "\\t", 2); break;
-    default: {
-        char escape[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
-        buf_add(buf, escape, sizeof escape);
-    }
-    }
-}
-
-void buf_add_json_string(struct buf *buf, const char *text, size_t length) {
-    (void)buf_reserve(buf, length + 2); /* enough for most strings */
-    buf_add_char(buf, '"');
-    for (size_t at = 0; at < length; at++) {
-        size_t run = json_plain_run(text + at, length - at);
-        buf_add(buf, text + at, run);
-        at += run;
-        if (at < length) {
-            add_escape(buf, (unsigned char)text[at]);
-        }
-    }
-    buf_add_char(buf, '"');
 }
 
 /* ----------------------------------------------------------- JSON numbers */

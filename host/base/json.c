@@ -66,45 +66,6 @@ bool json_mut_has_text(yyjson_mut_val *value, const char *text) {
     return yyjson_mut_equals_str(value, text);
 }
 
-/* ----------------------------------------------------------- plain characters */
-
-/* A word of eight bytes, each equal to `byte`. */
-#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
-
-/* Sets the high bit of each byte that must be escaped, and possibly of bytes above the lowest of
- * them. Flipping 0x02 moves the quote right after the control characters; for bytes below 0x80,
- * both subtractions borrow only for the bytes searched for. */
-static uint64_t special_bytes(uint64_t word) {
-    uint64_t control_or_quote = (word ^ EACH(0x02)) - EACH(0x21);
-    uint64_t backslash = (word ^ EACH('\\')) - EACH(1);
-    return (control_or_quote | backslash) & ~word & EACH(0x80);
-}
-
-/* Eight bytes at a time, in long texts 32: byte by byte, a result of a few hundred bytes took a
- * quarter of its call here. */
-size_t json_plain_run(const char *text, size_t length) {
-    size_t at = 0;
-    uint64_t words[4];
-    for (; length - at >= sizeof words; at += sizeof words) {
-        memcpy(words, text + at, sizeof words);
-        if ((special_bytes(words[0]) | special_bytes(words[1]) | special_bytes(words[2]) |
-             special_bytes(words[3])) != 0) {
-            break;
-        }
-    }
-    for (; length - at >= sizeof words[0]; at += sizeof words[0]) {
-        memcpy(words, text + at, sizeof words[0]);
-        uint64_t special = special_bytes(words[0]);
-        if (special != 0) {
-            return at + (size_t)__builtin_ctzll(special) / 8; /* the first byte is the lowest */
-        }
-    }
-    while (at < length && (unsigned char)text[at] >= 0x20 && text[at] != '"' && text[at] != '\\') {
-        at++;
-    }
-    return at;
-}
-
 /* The values of a parsed text are one array in the order of the text, and each array or object
  * knows where it ends. */
 bool json_is_deeper(const yyjson_val *root, unsigned max) {

@@ -1,4 +1,4 @@
-/* json.h - paths in a JSON value, its members, and what a JSON string holds without escape. */
+/* json.h - paths in a JSON value, and its members. */
 #pragma once
 
 #include <yyjson.h>
@@ -23,10 +23,6 @@ const char *json_setting(yyjson_val *root, const char *path, const yyjson_alc *a
  * JSON_DEEPER_MAX. Without recursion. [any-thread] */
 #define JSON_DEEPER_MAX 128u
 bool json_is_deeper(const yyjson_val *root, unsigned max);
-
-/** How many bytes at the start of a text need no escape in a JSON string: those before the first
- * control character, quote or backslash. UTF-8 is not checked. [any-thread] */
-size_t json_plain_run(const char *text, size_t length);
 
 /** Whether a value is a text, or an array that has it, as "type" of a schema is. The second is for
  * a value that may be changed. [any-thread] */

@@ -33,6 +33,19 @@ static size_t sequence(const unsigned char *s, size_t left) {
     return need;
 }
 
+size_t utf8_run(const char *text, size_t length) {
+    const unsigned char *s = (const unsigned char *)text;
+    size_t at = 0;
+    while (at < length && s[at] >= 0x80) {
+        size_t n = sequence(s + at, length - at);
+        if (n == 0) {
+            break;
+        }
+        at += n;
+    }
+    return at;
+}
+
 #define HIGH_BITS UINT64_C(0x8080808080808080)
 
 bool utf8_valid(const char *text, size_t length) {
@@ -56,7 +69,7 @@ bool utf8_valid(const char *text, size_t length) {
         if (i == length) {
             break;
         }
-        size_t n = sequence(s + i, length - i);
+        size_t n = s[i] < 0x80 ? 1 : utf8_run(text + i, length - i);
         if (n == 0) {
             return false;
         }

@@ -9,6 +9,10 @@
  * U+10FFFF). A zero byte is a valid character. [any-thread] */
 bool utf8_valid(const char *text, size_t length);
 
+/** How many bytes at the start of a text are well-formed characters other than ASCII. 0: the first
+ * character is ASCII or not well-formed. [any-thread] */
+size_t utf8_run(const char *text, size_t length);
+
 /** The largest n <= `length` such that text[0..n) does not end inside a character. `text` holds at
  * least `length` bytes. [any-thread] */
 size_t utf8_cut(const char *text, size_t length);

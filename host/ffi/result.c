@@ -10,8 +10,8 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json-string.h"
 #include "base/json.h"
-#include "base/utf8.h"
 
 /* ------------------------------------------------------------ what is wrong */
 
@@ -92,11 +92,9 @@ static int write_string(const struct writer *writer, const char *text, const str
     if (length > most) {
         return too_large(writer);
     }
-    if (!utf8_valid(text, length)) {
-        return wrong(writer, place, "is not valid UTF-8; bytes need the type TR_BYTES");
-    }
-    buf_add_json_string(writer->out, text, length);
-    return 0;
+    return buf_add_json_text(writer->out, text, length)
+                   ? 0
+                   : wrong(writer, place, "is not valid UTF-8; bytes need the type TR_BYTES");
 }
 
 static int write_bytes(const struct writer *writer, const struct tr_bytes *bytes,

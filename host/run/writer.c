@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/json-string.h"
 
 /* Invariants:
  *
@@ -40,10 +40,9 @@ static bool add_key(struct buf *text, const char *key) {
         return true;
     }
     length = strlen(key);
-    if (!utf8_valid(key, length)) {
+    if (!buf_add_json_text(text, key, length)) {
         return false;
     }
-    buf_add_json_string(text, key, length);
     buf_add_char(text, ':');
     return true;
 }
@@ -133,15 +132,13 @@ tr_status writer_string(struct tr_call *base, const char *key, const char *text,
     if (length > TOOLRACK_RESULT_MAX) {
         return run_too_large(run);
     }
-    if (!utf8_valid(text, (size_t)length)) {
-        return run_misuse(run, "a text is not UTF-8");
-    }
     tr_status status = put_key(run, key);
     if (status != TR_OK) {
         return status;
     }
-    buf_add_json_string(&run->writer.text, text, (size_t)length);
-    return put_done(run);
+    return buf_add_json_text(&run->writer.text, text, (size_t)length)
+                   ? put_done(run)
+                   : run_misuse(run, "a text is not UTF-8");
 }
 
 tr_status writer_bool(struct tr_call *base, const char *key, bool value) {

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json-string.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "run/run.h"
@@ -104,10 +105,9 @@ static enum exchange_end check_result(struct exchange *exchange,
     if (length > TOOLRACK_RESULT_MAX) {
         return nonsense(exchange, "a result larger than is allowed");
     }
-    /* A string without escapes is valid JSON on one line, as read_result() has checked that it is
-     * UTF-8. Parsing a large one, such as base64, would double the time that it takes here. */
-    bool is_plain = length >= 2 && json[0] == '"' && json[length - 1] == '"' &&
-                    json_plain_run(json + 1, length - 2) == length - 2;
+    /* Parsing a large string without escapes, such as base64, would double the time that it takes
+     * here. */
+    bool is_plain = json_is_string(json, length) && memchr(json, '\\', length) == NULL;
     if (is_plain && !result->is_content && !exchange->call->wants_json) {
         bool is_same =
                 result->text == NULL || (result->text_length == length - 2 &&

@@ -20,6 +20,7 @@
 #include "base/json-lenient.h"
 #include "base/json-place.h"
 #include "base/json-pointer.h"
+#include "base/json-string.h"
 #include "base/json-write.h"
 #include "base/json.h"
 #include "base/library.h"
@@ -348,7 +349,6 @@ static void buf_escapes_every_byte_anywhere(void **state) {
     }
 }
 
-/* Each byte at each place, of texts that end anywhere in the steps that are looked at at once. */
 /* A text, what is left of it with halves of surrogate pairs replaced, and with them kept and then
  * joined; NULL: there is none. */
 static void halves_of_characters_are_found(void **state) {
@@ -392,19 +392,114 @@ static void halves_of_characters_are_found(void **state) {
     assert_string_equal(pair, "a\xf0\x9f\x98\x80");
 }
 
-static void json_knows_plain_characters(void **state) {
+/* One step at a time, as nobody would write it for speed. */
+static bool add_slowly(struct buf *out, const char *text, size_t length) {
+    buf_add_char(out, '"');
+    for (size_t at = 0; at < length;) {
+        unsigned char c = (unsigned char)text[at];
+        uint32_t point;
+        size_t size = utf8_decode(text + at, length - at, &point);
+        const char *escape = c == '\n' ? "\\n" : c == '\r' ? "\\r" : c == '\t' ? "\\t" : NULL;
+        if (size == 0) {
+            return false;
+        }
+        if (c == '"' || c == '\\') {
+            buf_printf(out, "\\%c", c);
+        } else if (c < 0x20 && escape == NULL) {
+            buf_printf(out, "\\u%04x", c);
+        } else {
+            buf_add(out, escape != NULL ? escape : text + at, escape != NULL ? 2 : size);
+        }
+        at += size;
+    }
+    buf_add_char(out, '"');
+    return true;
+}
+
+static void expect_written(const char *text, size_t length) {
+    CLEANUP(buf_finish) struct buf slow = BUF_INIT;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    char *own = malloc(length + (length == 0)); /* a sanitizer sees one byte too many */
+    assert_non_null(own);
+    memcpy(own, text, length);
+    buf_add_text(&out, "before");
+    if (add_slowly(&slow, own, length)) {
+        assert_true(buf_add_json_text(&out, own, length));
+        assert_int_equal(out.length, slow.length + 6);
+        assert_memory_equal(out.data + 6, slow.data, slow.length + 1);
+        buf_clear(&out);
+        buf_add_json_string(&out, own, length);
+        assert_string_equal(out.data, slow.data);
+    } else {
+        assert_false(buf_add_json_text(&out, own, length));
+        assert_string_equal(out.data, "before");
+    }
+    free(own);
+}
+
+/* Each byte at each place, alone and before another one, of texts that end anywhere in the steps
+ * that are looked at at once. */
+static void json_strings_are_written_alike_at_every_place(void **state) {
     (void)state;
-    char text[72];
-    for (unsigned byte = 0; byte < 0x100; byte++) {
-        bool is_plain = byte >= 0x20 && byte != '"' && byte != '\\';
-        for (size_t at = 0; at < sizeof text; at++) {
-            memset(text, 'x', sizeof text);
-            text[at] = (char)byte;
-            for (size_t length = 0; length <= sizeof text; length++) {
-                size_t run = at < length && !is_plain ? at : length;
-                assert_int_equal(json_plain_run(text, length), run);
+    static const char *const parts[] = {"\"",
+                                        "\\",
+                                        "\n",
+                                        "\x01",
+                                        "\x1f",
+                                        "\x7f",
+                                        "\x80",
+                                        "\xc3",
+                                        "\xc3\xa9",
+                                        "\xe2\x82\xac",
+                                        "\xf0\x9f\x98\x80",
+                                        "\xed\xa0\x80",
+                                        "\xc3\xa9\"",
+                                        "\n\xc3",
+                                        "\xc3\xa9z\xe2\x82"};
+    static const size_t lengths[] = {7, 15, 16, 17, 31, 33, 63, 64, 65, 95, 127, 129};
+    char text[160];
+    for (size_t i = 0; i < ARRAY_LENGTH(parts); i++) {
+        for (size_t j = 0; j < ARRAY_LENGTH(lengths); j++) {
+            for (size_t at = 0; at <= lengths[j]; at++) {
+                memset(text, 'x', sizeof text);
+                memcpy(text + at, parts[i], strlen(parts[i]));
+                expect_written(text, lengths[j] + (at == lengths[j] ? strlen(parts[i]) : 0));
             }
         }
+    }
+    for (unsigned byte = 0; byte < 0x100; byte++) {
+        memset(text, (int)byte, sizeof text);
+        expect_written(text, 1);
+        expect_written(text, sizeof text);
+    }
+}
+
+/* What is taken for a string without parsing, and what the parser takes for one. */
+static void json_strings_are_what_the_parser_takes(void **state) {
+    (void)state;
+    static const char *const tokens[] = {"\"",     "\\",      "\\\\",
+                                         "\\\"",   "\\n",     "\\/",
+                                         "\\b",    "\\x",     "\\u0041",
+                                         "\\u00",  "\\uD83D", "\\ude00",
+                                         "\\ud83", "x",       "sixteen plain..",
+                                         "\x1f",   "\x7f",    "\xc3\xa9",
+                                         "\xc3",   "\xff",    "\n",
+                                         " ",      "\\u000g", "\xf0\x9f\x98\x80"};
+    uint64_t random = 1;
+    for (unsigned i = 0; i < 200000; i++) {
+        CLEANUP(buf_finish) struct buf json = BUF_INIT;
+        buf_add_text(&json, i % 7 == 0 ? "" : "\"");
+        for (unsigned parts = i % 9; parts > 0; parts--) {
+            random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            buf_add_text(&json, tokens[(random >> 33) % ARRAY_LENGTH(tokens)]);
+        }
+        buf_add_text(&json, i % 11 == 0 ? "" : "\"");
+        yyjson_doc *doc = yyjson_read(json.data, json.length, 0);
+        bool has_space = json.length > 0 && (strchr(" \n", json.data[0]) != NULL ||
+                                             strchr(" \n", json.data[json.length - 1]) != NULL);
+        bool is = yyjson_is_str(yyjson_doc_get_root(doc)) && !has_space;
+        assert_int_equal(json_is_string(json.data, json.length), is);
+        yyjson_doc_free(doc);
     }
 }
 
@@ -1276,7 +1371,8 @@ int main(void) {
             cmocka_unit_test(buf_escapes_every_byte_anywhere),
             cmocka_unit_test(documents_of_any_bytes_are_written),
             cmocka_unit_test(halves_of_characters_are_found),
-            cmocka_unit_test(json_knows_plain_characters),
+            cmocka_unit_test(json_strings_are_written_alike_at_every_place),
+            cmocka_unit_test(json_strings_are_what_the_parser_takes),
             cmocka_unit_test(places_of_values_are_found_again),
             cmocka_unit_test(a_pointer_takes_what_fits),
             cmocka_unit_test(a_pointer_in_an_arena_has_room),

@@ -1,0 +1,238 @@
+#include "base/json-string.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/ascii.h"
+#include "base/utf8.h"
+
+/* 16 bytes at a time, in the vectors of gcc and clang, which are SSE2 on x86-64, NEON on AArch64
+ * and words elsewhere. A text of 1 MiB takes 60 us where a memcpy takes 50. Looked at in words of
+ * eight bytes, once for UTF-8 and once for escapes, and then copied, it took 210 us, and was most
+ * of what an isolated call with such a result took. */
+
+typedef uint8_t block __attribute__((vector_size(16)));
+
+#define EACH_4(x)  (x), (x), (x), (x)
+#define EACH_16(x) ((block){EACH_4(x), EACH_4(x), EACH_4(x), EACH_4(x)})
+
+static inline block load(const char *from) {
+    block bytes;
+    memcpy(&bytes, from, sizeof bytes);
+    return bytes;
+}
+
+typedef int8_t signed_block __attribute__((vector_size(16)));
+
+/* Sets the high bit of each byte that is special, and no other high bit. Flipping 0x02 moves the
+ * quote right after the control characters; by their signs, all above ASCII are below them. */
+static inline block special_of(block bytes, bool stops_above_ascii) {
+    block moved = bytes ^ EACH_16(0x02);
+    block below = stops_above_ascii ? ~(block)((signed_block)moved > (signed_block)EACH_16(0x20))
+                                    : (moved - EACH_16(0x21)) & ~bytes;
+    return below | (block)(bytes == EACH_16('\\'));
+}
+
+#define HIGH_BITS UINT64_C(0x8080808080808080)
+
+/* The index of the first special byte; 16: none. */
+static inline size_t first_of(block special) {
+    uint64_t halves[2];
+    memcpy(halves, &special, sizeof halves);
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t bits = halves[i] & HIGH_BITS;
+        if (bits != 0) {
+            return 8 * i + (size_t)(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+                                            ? __builtin_ctzll(bits)
+                                            : __builtin_clzll(bits)) /
+                                   8;
+        }
+    }
+    return sizeof special;
+}
+
+static inline bool is_any(block special) {
+    uint64_t halves[2];
+    memcpy(halves, &special, sizeof halves);
+    return ((halves[0] | halves[1]) & HIGH_BITS) != 0;
+}
+
+static inline bool is_special(unsigned char c, bool stops_above_ascii) {
+    return c < 0x20 || c == '"' || c == '\\' || (stops_above_ascii && c >= 0x80);
+}
+
+static inline void store(char *to, block bytes) {
+    if (to != NULL) {
+        memcpy(to, &bytes, sizeof bytes);
+    }
+}
+
+/* How many bytes at the start of a text a JSON string holds as they are: those before the first
+ * control character, quote, backslash or, on demand, byte that is not ASCII. They are copied to
+ * `to`, unless it is NULL, perhaps with bytes of the text that follow them. */
+static inline size_t take_plain(char *to, const char *from, size_t length, bool stops_above_ascii) {
+    const size_t size = sizeof(block);
+    size_t at = 0;
+    for (; length - at >= 4 * size; at += 4 * size) {
+        block first = load(from + at);
+        block second = load(from + at + size);
+        block third = load(from + at + 2 * size);
+        block fourth = load(from + at + 3 * size);
+        if (is_any(special_of(first, stops_above_ascii) | special_of(second, stops_above_ascii) |
+                   special_of(third, stops_above_ascii) | special_of(fourth, stops_above_ascii))) {
+            break;
+        }
+        if (to != NULL) {
+            store(to + at, first);
+            store(to + at + size, second);
+            store(to + at + 2 * size, third);
+            store(to + at + 3 * size, fourth);
+        }
+    }
+    for (; length >= size && at < length; at += size) {
+        at = at < length - size ? at : length - size; /* the last ones: some twice */
+        block bytes = load(from + at);
+        store(to != NULL ? to + at : NULL, bytes);
+        size_t first = first_of(special_of(bytes, stops_above_ascii));
+        if (first < size) {
+            return at + first;
+        }
+    }
+    for (; at < length && !is_special((unsigned char)from[at], stops_above_ascii); at++) {
+        if (to != NULL) {
+            to[at] = from[at];
+        }
+    }
+    return at;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+/* Longest escape of a character. */
+#define ESCAPE_MAX 6u
+_Static_assert(ESCAPE_MAX + 2 < JSON_TEXT_EXTRA, "a step has room for an escape and the quotes");
+
+/* Append the escape of a character that a JSON string cannot contain directly. */
+static void add_escape(struct buf *buf, unsigned char c) {
+    static const char hex[] = "0123456789abcdef";
+    switch (c) {
+    case '"': buf_add(buf, "\\\"", 2); break;
+    case '\\': buf_add(buf, "\\\\", 2); break;
+    case '\n': buf_add(buf, "\\n", 2); break;
+    case '\r': buf_add(buf, "\\r", 2); break;
+    case '\t': buf_add(buf, "\\t", 2); break;
+    default: {
+        char escape[ESCAPE_MAX] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+        buf_add(buf, escape, sizeof escape);
+    }
+    }
+}
+
+/* The length of a text from its first character on, which is not ASCII, to the first byte that is
+ * special or not UTF-8, or to where only ASCII follows for a while; 0: the first character is not
+ * UTF-8. Most texts in most languages have both kinds close together. */
+static size_t mixed_run(const char *text, size_t length) {
+    size_t at = 0;
+    size_t ascii_at = 0;
+    while (at < length && at - ascii_at < sizeof(block)) {
+        unsigned char c = (unsigned char)text[at];
+        size_t run = c >= 0x80 ? utf8_run(text + at, length - at) : !is_special(c, false);
+        if (run == 0) {
+            break;
+        }
+        at += run;
+        ascii_at = c >= 0x80 ? at : ascii_at;
+    }
+    return at;
+}
+
+/* False: not UTF-8, as far as that is checked. Before each step there is room for the rest of the
+ * text, its escape and the last quote. */
+static inline bool add_string(struct buf *buf, const char *text, size_t length, bool checks) {
+    buf_add_char(buf, '"');
+    for (size_t at = 0; at < length && buf_reserve(buf, length - at + ESCAPE_MAX);) {
+        size_t run = take_plain(buf->data + buf->length, text + at, length - at, checks);
+        buf->length += run;
+        at += run;
+        if (at < length && (unsigned char)text[at] < 0x80) {
+            add_escape(buf, (unsigned char)text[at++]);
+        } else if (at < length) {
+            run = mixed_run(text + at, length - at);
+            if (run == 0) {
+                return false;
+            }
+            buf_add(buf, text + at, run);
+            at += run;
+        }
+    }
+    buf_add_char(buf, '"');
+    return true;
+}
+
+bool buf_add_json_text(struct buf *out, const char *text, size_t length) {
+    size_t before = out->length;
+    if (!out->failed && !add_string(out, text, length, true)) {
+        buf_truncate(out, before);
+        return false;
+    }
+    return true;
+}
+
+void buf_add_json_string(struct buf *buf, const char *text, size_t length) {
+    (void)add_string(buf, text, length, false);
+}
+
+/* ------------------------------------------------------------------ checking */
+
+/* The unit of UTF-16 in "\u0041"; UINT32_MAX: that is not there. */
+static uint32_t unit_of(const char *text, size_t length) {
+    uint32_t unit = 0;
+    if (length < ESCAPE_MAX || text[0] != '\\' || text[1] != 'u') {
+        return UINT32_MAX;
+    }
+    for (size_t i = 2; i < ESCAPE_MAX; i++) {
+        int digit = ascii_hex_value(text[i]);
+        if (digit < 0) {
+            return UINT32_MAX;
+        }
+        unit = unit << 4 | (uint32_t)digit;
+    }
+    return unit;
+}
+
+/* Length of a valid escape, 12 for a surrogate pair; 0: it is not valid. */
+static size_t escape_length(const char *text, size_t length) {
+    if (length >= 2 && text[1] != '\0' && strchr("\"\\/bfnrt", text[1]) != NULL) {
+        return 2;
+    }
+    uint32_t unit = unit_of(text, length);
+    if (unit == UINT32_MAX || (unit & 0xfc00) == 0xdc00) {
+        return 0;
+    }
+    if ((unit & 0xfc00) != 0xd800) {
+        return ESCAPE_MAX;
+    }
+    uint32_t second = unit_of(text + ESCAPE_MAX, length - ESCAPE_MAX);
+    return second != UINT32_MAX && (second & 0xfc00) == 0xdc00 ? (size_t)2 * ESCAPE_MAX : 0;
+}
+
+bool json_is_string(const char *json, size_t length) {
+    if (length < 2 || json[0] != '"' || json[length - 1] != '"') {
+        return false;
+    }
+    size_t end = length - 1;
+    for (size_t at = 1; at < end;) {
+        at += take_plain(NULL, json + at, end - at, true);
+        if (at == end) {
+            break;
+        }
+        size_t step = (unsigned char)json[at] >= 0x80 ? mixed_run(json + at, end - at)
+                      : json[at] == '\\'              ? escape_length(json + at, end - at)
+                                                      : 0;
+        if (step == 0) {
+            return false;
+        }
+        at += step;
+    }
+    return true;
+}
