@@ -3,6 +3,7 @@
 
 #include "base/base64.h"
 #include "base/error.h"
+#include "base/json-string.h"
 #include "run/run.h"
 
 void result_begin(struct buf *out) {
@@ -116,6 +117,35 @@ static void add_content(struct run *run, struct buf *out) {
     buf_add_char(out, '}');
 }
 
+/* A text as JSON and, after that and its final zero, as it is. False: it is not UTF-8. */
+static bool add_text(struct buf *out, const char *text, size_t length) {
+    (void)buf_reserve(out, 2 * length + JSON_TEXT_EXTRA);
+    if (!buf_add_json_text(out, text, length)) {
+        return false;
+    }
+    size_t json_length = out->length - sizeof(struct toolrack_result);
+    buf_add(out, "", 1);
+    size_t at = out->length;
+    buf_add(out, text, length);
+    if (!out->failed) {
+        result_of(out)->json_length = json_length;
+        result_of(out)->text_at = at;
+        result_of(out)->text_length = length;
+    }
+    return true;
+}
+
+/* Escapes and base64 make a reply larger than what was counted when it was added. */
+static int check_size(const struct buf *out, struct toolrack_error *err) {
+    const struct toolrack_result *result = (const void *)out->data;
+    size_t length = result->text_at != 0 ? result->json_length : out->length - sizeof *result;
+    return length <= TOOLRACK_RESULT_MAX
+                   ? 0
+                   : error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                               "the result is larger than the %u bytes allowed",
+                               TOOLRACK_RESULT_MAX);
+}
+
 int result_add_replies(struct run *run, struct buf *out, struct toolrack_error *err) {
     const struct reply_block *block = run->first_block;
     if (run->block_count == 1 && run->writer.finished) {
@@ -133,31 +163,27 @@ int result_add_replies(struct run *run, struct buf *out, struct toolrack_error *
     } else if (block->kind == REPLY_JSON) {
         add_json(run, block, out);
     } else if (block->kind == REPLY_TEXT) {
-        buf_add_json_string(out, block->data, block->size);
-        size_t json_length = out->length - sizeof(struct toolrack_result);
-        buf_add(out, "", 1); /* the plain text, after the JSON and its final zero */
-        size_t at = out->length;
-        buf_add(out, block->data, block->size);
-        if (!out->failed) {
-            result_of(out)->json_length = json_length;
-            result_of(out)->text_at = at;
-            result_of(out)->text_length = block->size;
-        }
+        add_text(out, block->data, block->size);
     } else {
         add_content(run, out);
     }
     if (out->failed) {
         return error_oom(err);
     }
-    /* Escapes and base64 make a reply larger than what was counted when it was added. */
-    size_t end = result_of(out)->text_at != 0
-                         ? sizeof(struct toolrack_result) + result_of(out)->json_length
-                         : out->length;
-    return end - sizeof(struct toolrack_result) <= TOOLRACK_RESULT_MAX
-                   ? 0
-                   : error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                               "the result is larger than the %u bytes allowed",
-                               TOOLRACK_RESULT_MAX);
+    return check_size(out, err);
+}
+
+const struct reply_block *result_only_text(const struct run *run) {
+    const struct reply_block *block = run->first_block;
+    return run->block_count == 1 && block->kind == REPLY_TEXT ? block : NULL;
+}
+
+int result_take_text(const char *text, size_t length, struct buf *out, struct toolrack_error *err) {
+    result_begin(out);
+    if (!add_text(out, text, length)) {
+        return TOOLRACK_E_INVALID;
+    }
+    return out->failed ? error_oom(err) : check_size(out, err);
 }
 
 int result_end(struct buf *out, const struct buf *changed, struct toolrack_result **ret,

@@ -230,6 +230,12 @@ yyjson_val *result_structured(struct run *run);
 void result_begin(struct buf *out);
 /** Write the replies of the run to the empty `out`, as a result. */
 int result_add_replies(struct run *run, struct buf *out, struct toolrack_error *err);
+/** The reply of a run that replied with one text and nothing else, or NULL. */
+const struct reply_block *result_only_text(const struct run *run);
+/** Write such a reply of another process to the empty `out`, as result_add_replies() does here.
+ * @return 0; TOOLRACK_E_INVALID, without `err`: it is not UTF-8; TOOLRACK_E_LIMIT_EXCEEDED;
+ *         TOOLRACK_E_NO_MEMORY */
+int result_take_text(const char *text, size_t length, struct buf *out, struct toolrack_error *err);
 /** Whether a string is a URI with a scheme, of the characters that a URI may have (content.c). */
 bool content_is_uri(const char *text, size_t length);
 /** Whether a value is the content of a resource, or annotations, as MCP has them (content.c). */

@@ -314,6 +314,14 @@ static bool make_room(struct taken *taken, size_t size) {
     return taken->data != NULL;
 }
 
+/* The same for what its receiver keeps: no more than it needs. */
+static bool make_own(struct taken *taken, size_t size) {
+    release(taken);
+    taken->data = malloc(size + 1);
+    taken->room = taken->data != NULL ? size + 1 : 0;
+    return taken->data != NULL;
+}
+
 static bool copy_out(struct channel *channel, char *to, size_t size) {
     if (size <= CHANNEL_INLINE_MAX) {
         memcpy(to, channel->inbox, size);
@@ -342,7 +350,8 @@ static bool copy_out(struct channel *channel, char *to, size_t size) {
 static enum channel_wait take(struct channel *channel, struct frame_in *ret) {
     const struct handover_note note = channel->note;
     struct taken *taken = &channel->taken[note.type == FRAME_CALL];
-    if (!make_room(taken, note.size) || !copy_out(channel, taken->data, note.size)) {
+    if (!(note.type == FRAME_RESULT ? make_own(taken, note.size) : make_room(taken, note.size)) ||
+        !copy_out(channel, taken->data, note.size)) {
         return CHANNEL_NO_MEMORY;
     }
     taken->data[note.size] = '\0';
@@ -382,6 +391,13 @@ enum channel_wait channel_receive(struct channel *channel, uint64_t until_ns,
         }
     }
     return take(channel, ret);
+}
+
+char *channel_keep(struct channel *channel, size_t *ret_room) {
+    struct taken kept = channel->taken[0];
+    channel->taken[0] = (struct taken){0};
+    *ret_room = kept.room;
+    return kept.data;
 }
 
 bool channel_is_held(const struct channel *channel) {

@@ -30,13 +30,13 @@
 #include "worker/channel-wait.h"
 
 /* Increased with every change of the memory's layout or of what is sent over the socket. */
-#define CHANNEL_VERSION 3u
+#define CHANNEL_VERSION 4u
 
 /* Largest payload in the inline part, each way. */
 #define CHANNEL_INLINE_MAX    (64u * 1024)
-/* Largest payload of any frame: twice a result of the largest size, as a string is sent as JSON and
- * as text, plus the other fields of the frame. */
-#define CHANNEL_PAYLOAD_MAX   (129u * 1024 * 1024)
+/* Largest payload of any frame: arguments or a result of the largest size, or all inputs of a
+ * question, plus the other fields of the frame. */
+#define CHANNEL_PAYLOAD_MAX   (72u * 1024 * 1024)
 /* Up to this size, the memory of the bulk and of a side's copies of received frames is kept for the
  * next frame. */
 #define CHANNEL_BULK_KEPT_MAX (4u * 1024 * 1024)
@@ -102,6 +102,10 @@ struct frame_in {
  * @param until_ns  of the monotonic clock; 0: no limit
  * [one thread at a time] */
 enum channel_wait channel_receive(struct channel *channel, uint64_t until_ns, struct frame_in *ret);
+
+/** Host: take over the memory of the payload that was received last, with `*ret_room` bytes: it
+ * stays valid until free(). [one thread at a time] */
+char *channel_keep(struct channel *channel, size_t *ret_room);
 
 /** Host: whether the worker has handed the channel over, without waiting. [one thread at a time] */
 bool channel_is_held(const struct channel *channel);

@@ -184,7 +184,7 @@ static int run_tool(struct run *run, struct ready_tool *tool, struct buf *out,
                     struct toolrack_error *err) {
     if (tool->function == NULL) {
         int code = run_json_tool(run, tool->entry, err);
-        return code < 0 ? code : result_add_replies(run, out, err);
+        return code < 0 || result_only_text(run) != NULL ? code : result_add_replies(run, out, err);
     }
     const struct signature *signature = NULL;
     int code = make_signature(tool, &signature, err);
@@ -268,26 +268,35 @@ static int run_measured(struct child *child, uint32_t index, struct run *run, st
     return code;
 }
 
+/* What the call came to: a text as the tool gave it, or the JSON in `out`. */
+static int send_reply(struct channel *channel, const struct run *run, struct buf *out,
+                      const struct meter *meter, struct toolrack_error *err) {
+    const struct reply_block *text = result_only_text(run);
+    struct toolrack_result *result = NULL;
+    struct frame_result frame = {
+            .is_structured = run->has_json, .cpu_ns = meter->cpu_ns, .memory = meter->memory};
+    if (text != NULL) {
+        frame.is_text = true;
+        frame.value = text->data;
+        frame.length = text->size;
+    } else {
+        int code = result_end(out, NULL, &result, err);
+        if (code < 0) {
+            return code;
+        }
+        frame.is_content = toolrack_result_is_content(result);
+        frame.value = toolrack_result_json(result, &frame.length);
+    }
+    bool is_sent = send_result(channel, &frame);
+    toolrack_result_free(result);
+    return is_sent ? 0 : error_oom(err);
+}
+
 /* Send a result, or the failure with that code; a result for which there is no memory becomes a
  * failure. */
 static void reply(struct channel *channel, const struct run *run, int code, struct buf *out,
                   struct toolrack_error *err, const struct meter *meter) {
-    struct toolrack_result *result = NULL;
-    if (code == 0) {
-        code = result_end(out, NULL, &result, err);
-    }
-    if (code == 0) {
-        struct frame_result frame = {.is_content = toolrack_result_is_content(result),
-                                     .is_structured = run->has_json,
-                                     .cpu_ns = meter->cpu_ns,
-                                     .memory = meter->memory};
-        frame.json = toolrack_result_json(result, &frame.json_length);
-        frame.text = toolrack_result_text(result, &frame.text_length);
-        if (!send_result(channel, &frame)) {
-            code = error_oom(err);
-        }
-    }
-    toolrack_result_free(result);
+    code = code == 0 ? send_reply(channel, run, out, meter, err) : code;
     if (code < 0 && !send_failure(channel, FRAME_FAILURE,
                                   &(struct frame_failure){.code = err->code,
                                                           .field = err->field,

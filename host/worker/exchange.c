@@ -1,5 +1,6 @@
 #include "worker/exchange.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,23 +97,13 @@ static enum exchange_end leave(struct exchange *exchange, int code) {
 
 /* -------------------------------------------------------------------- result */
 
-/* EXCHANGE_DONE with code 0: the result is valid, and its plain text equals the JSON string. */
-static enum exchange_end check_result(struct exchange *exchange,
-                                      const struct frame_result *result) {
-    static const char different[] = "a text beside a result that says something else";
-    const char *json = result->json;
-    size_t length = result->json_length;
-    if (length > TOOLRACK_RESULT_MAX) {
-        return nonsense(exchange, "a result larger than is allowed");
-    }
-    /* Parsing a large string without escapes, such as base64, would double the time that it takes
-     * here. */
-    bool is_plain = json_is_string(json, length) && memchr(json, '\\', length) == NULL;
-    if (is_plain && !result->is_content && !exchange->call->wants_json) {
-        bool is_same =
-                result->text == NULL || (result->text_length == length - 2 &&
-                                         memcmp(result->text, json + 1, result->text_length) == 0);
-        return is_same ? EXCHANGE_DONE : nonsense(exchange, different);
+/* EXCHANGE_DONE with code 0: it is one JSON value on one line, as a tool can have replied with. */
+static enum exchange_end check_json(struct exchange *exchange, const struct frame_result *result) {
+    const char *json = result->value;
+    size_t length = result->length;
+    /* Parsing a large string, such as base64 or a file, would take most of the time of its call. */
+    if (!result->is_content && !exchange->call->wants_json && json_is_string(json, length)) {
+        return EXCHANGE_DONE;
     }
     /* The result is later passed on in protocols where each line is a message. */
     if (memchr(json, '\n', length) != NULL || memchr(json, '\r', length) != NULL) {
@@ -130,11 +121,6 @@ static enum exchange_end check_result(struct exchange *exchange,
     if (value == NULL) {
         return nonsense(exchange, "a result that is not JSON");
     }
-    if (result->text != NULL &&
-        (!yyjson_is_str(value) || yyjson_get_len(value) != result->text_length ||
-         memcmp(yyjson_get_str(value), result->text, result->text_length) != 0)) {
-        return nonsense(exchange, different);
-    }
     if (result->is_content && !content_is_valid(value, result->is_structured)) {
         return nonsense(exchange, "content that no tool can have replied with");
     }
@@ -149,26 +135,26 @@ static enum exchange_end check_result(struct exchange *exchange,
     return EXCHANGE_DONE;
 }
 
-static void add_result(const struct frame_result *result, struct buf *out) {
-    size_t size = sizeof(struct toolrack_result) + result->json_length + 1;
-    (void)buf_reserve(out, size + (result->text != NULL ? result->text_length : 0));
-    result_begin(out);
-    buf_add(out, result->json, result->json_length);
-    size_t text_at = out->length + 1;
-    if (result->text != NULL) {
-        buf_add(out, "", 1);
-        buf_add(out, result->text, result->text_length);
+/* The frame becomes the result: a copy would take as long as the check. */
+static enum exchange_end take_json(struct exchange *exchange, const struct frame_result *result) {
+    struct buf *out = &exchange->reply->out;
+    enum exchange_end end = check_json(exchange, result);
+    if (end != EXCHANGE_DONE || exchange->code < 0) {
+        return end;
     }
-    if (out->failed) {
-        return;
-    }
+    out->data = channel_keep(exchange->channel, &out->room);
+    assert(result->value == out->data + sizeof(struct toolrack_result));
+    out->length = sizeof(struct toolrack_result) + result->length;
     struct toolrack_result *head = (struct toolrack_result *)(void *)out->data;
-    head->is_content = result->is_content;
-    if (result->text != NULL) {
-        head->json_length = result->json_length;
-        head->text_at = text_at;
-        head->text_length = result->text_length;
-    }
+    *head = (struct toolrack_result){.is_content = result->is_content};
+    return EXCHANGE_DONE;
+}
+
+static enum exchange_end take_text(struct exchange *exchange, const struct frame_result *result) {
+    exchange->code =
+            result_take_text(result->value, result->length, &exchange->reply->out, exchange->err);
+    return exchange->code == TOOLRACK_E_INVALID ? nonsense(exchange, "a text that is not UTF-8")
+                                                : EXCHANGE_DONE;
 }
 
 static enum exchange_end take_result(struct exchange *exchange, const struct frame_in *frame) {
@@ -176,16 +162,15 @@ static enum exchange_end take_result(struct exchange *exchange, const struct fra
     if (!read_result(frame, &result)) {
         return nonsense(exchange, "an unreadable result");
     }
-    enum exchange_end end = check_result(exchange, &result);
-    if (end != EXCHANGE_DONE || exchange->code < 0) {
-        return end;
+    exchange->code = 0;
+    enum exchange_end end =
+            result.is_text ? take_text(exchange, &result) : take_json(exchange, &result);
+    if (end == EXCHANGE_DONE && exchange->code == 0) {
+        exchange->reply->is_content = result.is_content;
+        exchange->reply->is_structured = result.is_structured;
+        take_cost(result.cpu_ns, result.memory, exchange->reply);
     }
-    add_result(&result, &exchange->reply->out);
-    exchange->reply->is_content = result.is_content;
-    exchange->reply->is_structured = result.is_structured;
-    take_cost(result.cpu_ns, result.memory, exchange->reply);
-    exchange->code = exchange->reply->out.failed ? error_oom(exchange->err) : 0;
-    return EXCHANGE_DONE;
+    return end;
 }
 
 /* --------------------------------------------------------------------- frames */

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/utf8.h"
+#include "run/run.h"
 #include "toolrack/toolrack.h"
 
 /* Each kind of payload is described once, by a code_x() that processes the frame's struct three
@@ -319,15 +320,22 @@ bool read_call(const struct frame_in *frame, struct frame_call *ret) {
 
 /* ------------------------------------------------------------ result and failure */
 
+/* Before the length of its value, so that the value stands where a result has it. */
+#define RESULT_UNUSED (sizeof(struct toolrack_result) - 4 * sizeof(uint32_t) - 2 * sizeof(uint64_t))
+
 static void code_result(struct codec *codec, void *frame) {
     struct frame_result *result = frame;
-    code_string(codec, &result->json, &result->json_length, TOOLRACK_RESULT_MAX,
-                STRING_NEEDED | STRING_UTF8);
-    code_string(codec, &result->text, &result->text_length, TOOLRACK_RESULT_MAX, STRING_UTF8);
+    char unused[RESULT_UNUSED] = {0};
+    code_bool(codec, &result->is_text);
     code_bool(codec, &result->is_content);
     code_bool(codec, &result->is_structured);
     CODE_NUMBER(codec, result->cpu_ns);
     CODE_NUMBER(codec, result->memory);
+    code_raw(codec, unused, sizeof unused);
+    for (size_t i = 0; i < sizeof unused; i++) {
+        codec->is_bad = codec->is_bad || unused[i] != 0;
+    }
+    code_string(codec, &result->value, &result->length, TOOLRACK_RESULT_MAX, STRING_NEEDED);
 }
 
 bool send_result(struct channel *channel, const struct frame_result *result) {
@@ -336,7 +344,8 @@ bool send_result(struct channel *channel, const struct frame_result *result) {
 
 bool read_result(const struct frame_in *frame, struct frame_result *ret) {
     *ret = (struct frame_result){0};
-    return read_frame(frame, NULL, code_result, ret);
+    return read_frame(frame, NULL, code_result, ret) &&
+           !(ret->is_text && (ret->is_content || ret->is_structured));
 }
 
 static void code_failure(struct codec *codec, void *frame) {
@@ -407,6 +416,12 @@ bool read_progress(const struct frame_in *frame, struct frame_progress *ret) {
     *ret = (struct frame_progress){0};
     return read_frame(frame, NULL, code_progress, ret);
 }
+
+#define QUESTION_TEXTS_MAX (3 * (size_t)PROTOCOL_TEXT_MAX + PROTOCOL_INPUT_MAX + 64)
+_Static_assert(PROTOCOL_INPUTS_MAX *QUESTION_TEXTS_MAX < CHANNEL_PAYLOAD_MAX &&
+                       TOOLRACK_ARGUMENTS_MAX + 8 * PROTOCOL_TEXT_MAX < CHANNEL_PAYLOAD_MAX &&
+                       TOOLRACK_RESULT_MAX + 1024 < CHANNEL_PAYLOAD_MAX,
+               "the largest frames fit into the channel");
 
 static void code_question(struct codec *codec, void *frame) {
     struct frame_question *question = frame;

@@ -64,13 +64,13 @@ struct frame_call {
     const char *trace;
 };
 
-/** FRAME_RESULT: one JSON value; if it is a string, also as plain text. */
+/** FRAME_RESULT. Its JSON starts in the payload where it starts in a struct toolrack_result: the
+ * memory of a received frame becomes the result (channel_keep()). */
 struct frame_result {
-    const char *json;
-    size_t json_length;
-    const char *text; /* or NULL */
-    size_t text_length;
-    bool is_content;    /* `json` is content blocks, with structuredContent if there is any */
+    const char *value; /* JSON, or a text; when read: any bytes */
+    size_t length;
+    bool is_text;       /* the only reply is this text: the host makes the JSON string of it */
+    bool is_content;    /* the JSON is content blocks, with structuredContent if there is any */
     bool is_structured; /* a JSON tool gave a JSON reply, to be checked against its result schema */
     uint64_t cpu_ns;    /* of the call's thread while it ran; or PROTOCOL_UNMEASURED */
     uint64_t memory;    /* of the worker, at its peak, in bytes; likewise */

@@ -94,11 +94,15 @@ static void die_of(const char *how) {
 
 /* -------------------------------------------------------------------- calls */
 
-static void reply(struct channel *channel, const char *json, const char *text) {
-    const struct frame_result result = {.json = json,
-                                        .json_length = strlen(json),
-                                        .text = text,
-                                        .text_length = text != NULL ? strlen(text) : 0};
+static void reply(struct channel *channel, const char *json) {
+    const struct frame_result result = {.value = json, .length = strlen(json)};
+    if (!send_result(channel, &result)) {
+        give_up();
+    }
+}
+
+static void reply_text(struct channel *channel, const char *text) {
+    const struct frame_result result = {.value = text, .length = strlen(text), .is_text = true};
     if (!send_result(channel, &result)) {
         give_up();
     }
@@ -140,7 +144,7 @@ static void ask(struct channel *channel) {
     const struct frame_answered *first = &answer.answers[0];
     (void)snprintf(json, sizeof json, "[%d,%s]", (int)first->action,
                    first->content != NULL ? first->content : "null");
-    reply(channel, json, NULL);
+    reply(channel, json);
 }
 
 /* A child that would outlive its parent. */
@@ -152,7 +156,7 @@ static void spawn_forever(struct channel *channel) {
         hang();
     }
     (void)snprintf(json, sizeof json, "%d", (int)pid);
-    reply(channel, json, NULL);
+    reply(channel, json);
 }
 
 /* Content that no tool can reply with, or some that one can ("content"). */
@@ -182,7 +186,7 @@ static bool send_content(struct channel *channel, const char *which) {
     };
     for (size_t i = 0; i < sizeof contents / sizeof contents[0]; i++) {
         const struct frame_result result = {
-                .json = contents[i][1], .json_length = strlen(contents[i][1]), .is_content = true};
+                .value = contents[i][1], .length = strlen(contents[i][1]), .is_content = true};
         if (strcmp(which, contents[i][0]) == 0) {
             return send_result(channel, &result);
         }
@@ -209,21 +213,21 @@ static void send_nonsense(struct channel *channel, const char *which) {
     if (strcmp(which, "frame") == 0) {
         send_plain(channel, FRAME_READY);
     } else if (strcmp(which, "json") == 0) {
-        reply(channel, "{", NULL);
+        reply(channel, "{");
     } else if (strcmp(which, "lines") == 0) {
-        reply(channel, "[1,\n2]", NULL);
+        reply(channel, "[1,\n2]");
     } else if (strcmp(which, "open string") == 0) {
-        reply(channel, "\"", NULL);
+        reply(channel, "\"");
     } else if (strcmp(which, "two strings") == 0) {
-        reply(channel, "\"a\" \"b\"", NULL);
+        reply(channel, "\"a\" \"b\"");
     } else if (strcmp(which, "control") == 0) {
-        reply(channel, "\"a\x01\"", NULL);
-    } else if (strcmp(which, "text") == 0) {
-        reply(channel, "\"a\"", "b");
-    } else if (strcmp(which, "longer text") == 0) {
-        reply(channel, "\"a\"", "ab");
-    } else if (strcmp(which, "escaped text") == 0) {
-        reply(channel, "\"a\\u00e9\"", "a\\u00e9");
+        reply(channel, "\"a\x01\"");
+    } else if (strcmp(which, "half a pair") == 0) {
+        reply(channel, "\"\\ud800\"");
+    } else if (strcmp(which, "bytes") == 0) {
+        reply(channel, "\"\xff\"");
+    } else if (strcmp(which, "text of bytes") == 0) {
+        reply_text(channel, "a\xff");
     } else {
         channel_send(channel, (enum frame_type)99, 0);
     }
@@ -240,7 +244,7 @@ static void wait_for_cancel(struct channel *channel) {
 
 static void wait_for_file(struct channel *channel, const char *path) {
     await_file(path);
-    reply(channel, "\"held\"", "held");
+    reply_text(channel, "held");
 }
 
 static void print_lines(struct channel *channel, int count) {
@@ -250,7 +254,7 @@ static void print_lines(struct channel *channel, int count) {
     (void)fputs("half \xff a line", stderr);
     (void)fflush(stdout);
     (void)fflush(stderr);
-    reply(channel, "null", NULL);
+    reply(channel, "null");
 }
 
 static void talk(struct channel *channel, int count) {
@@ -262,7 +266,7 @@ static void talk(struct channel *channel, int count) {
         }
         receive_type(channel, FRAME_GO_ON);
     }
-    reply(channel, "true", NULL);
+    reply(channel, "true");
 }
 
 static void run(struct channel *channel, const struct frame_call *call) {
@@ -278,7 +282,7 @@ static void run(struct channel *channel, const struct frame_call *call) {
     }
     die_of(what);
     if (strcmp(what, "text") == 0) {
-        reply(channel, "\"a \\u00e9\"", "a \xc3\xa9");
+        reply_text(channel, "a \xc3\xa9");
     } else if (strcmp(what, "fail") == 0) {
         fail_call(channel, TOOLRACK_E_INVALID_ARGUMENTS, "I do not want to");
     } else if (strcmp(what, "ask") == 0) {
@@ -286,7 +290,7 @@ static void run(struct channel *channel, const struct frame_call *call) {
     } else if (strcmp(what, "pid") == 0) {
         char json[20];
         (void)snprintf(json, sizeof json, "%d", (int)getpid());
-        reply(channel, json, NULL);
+        reply(channel, json);
     } else if (strcmp(what, "spawn") == 0) {
         spawn_forever(channel);
     } else if (strcmp(what, "nonsense") == 0) {
@@ -305,9 +309,9 @@ static void run(struct channel *channel, const struct frame_call *call) {
         const char *value = getenv(with);
         char json[200];
         (void)snprintf(json, sizeof json, "\"%s\"", value != NULL ? value : "");
-        reply(channel, json, NULL);
+        reply(channel, json);
     } else {
-        reply(channel, call->arguments, NULL);
+        reply(channel, call->arguments);
     }
     yyjson_doc_free(doc);
 }
@@ -378,7 +382,7 @@ static void begin(struct channel *channel, const char *how, const char *marks) {
                                                    .message = "it needs libmissing.so"});
         _exit(WORKER_EXIT_REFUSED); /* so fast that its end is seen first */
     } else if (strcmp(how, "nonsense") == 0) {
-        reply(channel, "1", NULL);
+        reply(channel, "1");
         ring();
         hang();
     } else if (strcmp(how, "log") == 0) {

@@ -19,6 +19,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "run/run.h"
 #include "toolrack/toolrack.h"
 #include "worker/protocol-fd.h"
 #include "worker/protocol.h"
@@ -281,10 +282,8 @@ static void call_there_and_back(void **state) {
 
 static void result_there_and_back(void **state) {
     (void)state;
-    const struct frame_result sent = {.json = "{\"x\":[1,2]}",
-                                      .json_length = 11,
-                                      .text = "a\0b",
-                                      .text_length = 3,
+    const struct frame_result sent = {.value = "{\"x\":[1,2]}",
+                                      .length = 11,
                                       .is_content = true,
                                       .is_structured = true,
                                       .cpu_ns = 1234,
@@ -294,31 +293,60 @@ static void result_there_and_back(void **state) {
     assert_true(send_result(worker, &sent));
     struct frame_in frame = arrive(host, FRAME_RESULT);
     assert_true(read_result(&frame, &got));
-    assert_string_equal(got.json, sent.json);
-    assert_int_equal(got.text_length, 3);
-    assert_memory_equal(got.text, "a\0b", 4);
+    assert_string_equal(got.value, sent.value);
+    assert_int_equal(got.length, 11);
+    assert_false(got.is_text);
     assert_true(got.is_content);
     assert_true(got.is_structured);
     assert_int_equal(got.cpu_ns, 1234);
     assert_true(got.memory == PROTOCOL_UNMEASURED);
     check_every_size(&frame);
-    check_utf8(&frame, "{\"x\"");
-    check_utf8(&frame, "a");
-    assert_false(
-            is_read(&frame, frame.size, frame.size - 2 * sizeof(uint64_t) - 4, 2)); /* a bool */
+    assert_false(is_read(&frame, frame.size, 0, 1));  /* a text is no content */
+    assert_false(is_read(&frame, frame.size, 4, 2));  /* a bool */
+    assert_false(is_read(&frame, frame.size, 40, 1)); /* nothing there */
 }
 
-static void a_result_needs_no_text(void **state) {
+/* The memory of the frame is that of the result, and the channel has none of it any more. */
+static void a_result_is_where_a_result_has_it(void **state) {
+    (void)state;
+    struct frame_result got;
+    for (size_t size = 1; size <= 2 * (size_t)CHANNEL_BULK_KEPT_MAX; size *= 2) {
+        size_t room = 0;
+        char *text = calloc(size, 1);
+        assert_non_null(text);
+        memset(text, 'x', size);
+        give_turn();
+        assert_true(send_result(worker, &(struct frame_result){.value = text, .length = size}));
+        struct frame_in frame = arrive(host, FRAME_RESULT);
+        assert_true(read_result(&frame, &got));
+        char *kept = channel_keep(host, &room);
+        assert_ptr_equal(kept, frame.payload);
+        assert_ptr_equal(got.value, kept + sizeof(struct toolrack_result));
+        assert_int_equal(room, frame.size + 1);
+        give_turn();
+        send_plain(worker, FRAME_READY);
+        (void)arrive(host, FRAME_READY);
+        assert_memory_equal(got.value, text, size);
+        free(kept);
+        free(text);
+    }
+}
+
+static void a_text_is_a_result(void **state) {
     (void)state;
     struct frame_result got;
     give_turn();
-    assert_true(send_result(worker, &(struct frame_result){.json = "1", .json_length = 1}));
+    assert_true(send_result(worker,
+                            &(struct frame_result){.value = "a\0b", .length = 3, .is_text = true}));
     struct frame_in frame = arrive(host, FRAME_RESULT);
     assert_true(read_result(&frame, &got));
-    assert_null(got.text);
+    assert_int_equal(got.length, 3);
+    assert_memory_equal(got.value, "a\0b", 4);
+    assert_true(got.is_text);
     assert_false(got.is_content);
     assert_false(got.is_structured);
     check_every_size(&frame);
+    assert_false(is_read(&frame, frame.size, 8, 1)); /* nor is it structured */
 }
 
 static void failure_there_and_back(void **state) {
@@ -516,17 +544,15 @@ static void the_largest_result_is_sent_and_a_larger_one_is_not(void **state) {
     char *text = malloc(size + 1);
     assert_non_null(text);
     memset(text, 'x', size + 1);
-    struct frame_result result = {
-            .json = text, .json_length = size + 1, .text = text, .text_length = size};
+    struct frame_result result = {.value = text, .length = size + 1};
     struct frame_result got;
     give_turn();
     assert_false(send_result(worker, &result));
-    result.json_length = size;
+    result.length = size;
     assert_true(send_result(worker, &result));
     struct frame_in frame = arrive(host, FRAME_RESULT);
     assert_true(read_result(&frame, &got));
-    assert_int_equal(got.json_length, size);
-    assert_int_equal(got.text_length, size);
+    assert_int_equal(got.length, size);
     free(text);
 }
 
@@ -620,7 +646,8 @@ int main(void) {
             TEST(a_bare_start_has_nothing),
             TEST(call_there_and_back),
             TEST(result_there_and_back),
-            TEST(a_result_needs_no_text),
+            TEST(a_result_is_where_a_result_has_it),
+            TEST(a_text_is_a_result),
             TEST(failure_there_and_back),
             TEST(a_failure_without_texts_has_empty_ones),
             TEST(log_there_and_back),
