@@ -60,6 +60,31 @@ struct nearest {
 
 struct nearest nearest_to(const char *typed);
 
+/** The letters of a name: of each of 16 classes as many of four bits as the name has letters of it.
+ * An edit adds at most one of them and removes at most one, and case does not count: so most names
+ * are known not to be near without a look at them. */
+uint64_t name_letters(const char *name);
+
+/** Whether more than so many bits are set. */
+static inline bool name_has_more_letters(uint64_t letters, unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        letters &= letters - 1; /* without the lowest one */
+    }
+    return letters != 0;
+}
+
+/** Whether a candidate with these letters can be near what was typed, within `edits` edits, or have
+ * that as its first word. */
+static inline bool nearest_may_be(uint64_t typed, uint64_t candidate, unsigned edits) {
+    uint64_t removed = typed & ~candidate;
+    return removed == 0 || (!name_has_more_letters(removed, edits) &&
+                            !name_has_more_letters(candidate & ~typed, edits));
+}
+
+/** The next part of what was written that may be a name of a tool, as nearest_try_tool() takes
+ * them, from *at of *length on, which are zero at first. False: there are no more. */
+bool nearest_part(const char *written, size_t *at, size_t *length);
+
 /** Returns whether the candidate is the nearest so far. */
 bool nearest_try(struct nearest *nearest, const char *candidate);
 
