@@ -61,8 +61,8 @@ static void add_tools(void *user, const struct snapshot *snapshot) {
     CLEANUP(buf_finish) struct buf names = BUF_INIT;
     const size_t before = out->length;
     size_t more = 0;
-    for (size_t i = 0; i < snapshot->count; i++) {
-        const struct toolrack_tool *tool = snapshot->tools[i];
+    const struct toolrack_tool *tool;
+    for (struct snapshot_place at = {0}; (tool = snapshot_next(snapshot, &at)) != NULL;) {
         if (!snapshot_is_default(snapshot, tool) || !agent_tools_has(telling->tools, tool)) {
             continue;
         }

@@ -50,10 +50,12 @@ static bool define(const struct snapshot *snapshot, enum toolrack_format format,
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     CLEANUP(buf_finish) struct buf names = BUF_INIT;
     CLEANUP(freep) struct format_tool *tools = calloc(snapshot->count + 1, sizeof *tools);
+    const struct toolrack_tool *tool;
+    struct snapshot_place at = {0};
     size_t count = 0;
-    for (size_t i = 0; tools != NULL && i < snapshot->count; i++) {
-        if (is_offered(snapshot, snapshot->tools[i])) {
-            tools[count++] = describe(snapshot->tools[i]);
+    while (tools != NULL && (tool = snapshot_next(snapshot, &at)) != NULL) {
+        if (is_offered(snapshot, tool)) {
+            tools[count++] = describe(tool);
         }
     }
     if (tools == NULL ||
@@ -205,13 +207,14 @@ static void select_tools(void *user, const struct snapshot *snapshot) {
     struct selection *selection = user;
     selection->tools = calloc(snapshot->count + 1, sizeof(struct toolrack_tool *));
     selection->no_memory = selection->no_memory || selection->tools == NULL;
-    for (size_t i = 0; i < snapshot->count && !selection->no_memory; i++) {
-        const struct toolrack_tool *tool = snapshot->tools[i];
+    struct toolrack_tool *tool;
+    struct snapshot_place at = {0};
+    while (!selection->no_memory && (tool = snapshot_next(snapshot, &at)) != NULL) {
         if (selection->allow == NULL && tool_is_held(tool) && snapshot_is_default(snapshot, tool)) {
             note_state(selection, toolrack_tool_name(tool), tool);
         }
-        if (is_selected(selection, snapshot, snapshot->tools[i])) {
-            selection->tools[selection->count++] = toolrack_tool_ref(snapshot->tools[i]);
+        if (is_selected(selection, snapshot, tool)) {
+            selection->tools[selection->count++] = toolrack_tool_ref(tool);
         }
     }
 }

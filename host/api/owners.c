@@ -117,9 +117,10 @@ struct search {
 
 static void search_in(void *user, const struct snapshot *snapshot) {
     struct search *search = user;
-    const struct name_slot *slot = snapshot_find(snapshot, search->of.name, search->of.name_length);
-    for (uint32_t i = 0; slot != NULL && search->identity == NULL && i < slot->count; i++) {
-        const struct toolrack_tool *tool = snapshot->by_name[slot->first + i];
+    const struct name_group *group =
+            snapshot_find(snapshot, search->of.name, search->of.name_length);
+    for (uint32_t i = 0; group != NULL && search->identity == NULL && i < group->count; i++) {
+        const struct toolrack_tool *tool = group->tools[i];
         if (setting_is_about(&search->of, tool) && !tool->kept &&
             strcmp(toolrack_tool_plugin(tool), search->plugin) == 0) {
             search->identity = strdup(tool->reg->plugin->identity_text);

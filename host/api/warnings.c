@@ -51,8 +51,8 @@ void host_warn_headers(struct toolrack *host, const struct toolrack_tool *tool) 
 
 static void add_of_tools(void *user, const struct snapshot *snapshot) {
     char text[ERROR_MESSAGE_MAX];
-    for (size_t i = 0; i < snapshot->count; i++) {
-        const struct toolrack_tool *tool = snapshot->tools[i];
+    const struct toolrack_tool *tool;
+    for (struct snapshot_place place = {0}; (tool = snapshot_next(snapshot, &place)) != NULL;) {
         uint32_t at = 0;
         permit_describe_change(tool, text);
         if (text[0] != '\0') {

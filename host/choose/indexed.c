@@ -16,6 +16,7 @@
 /* A tool that the index has. */
 struct entry {
     uint64_t uid;
+    uint32_t hash;              /* of its name */
     char *name;                 /* owned by the entry in use */
     struct toolrack_tool *tool; /* of one that the index does not have yet; else NULL */
     bool enabled;
@@ -36,8 +37,8 @@ struct entries {
  *  (3) `number` is that of the snapshot whose tools these are.
  *
  * Who brings it up to date holds `updating`. Meanwhile the index may have tools more, which are in
- * no entry and so are not found, and `entries` is exchanged for another list at once: `lock` is
- * held for writing for that alone. The index has a lock of its own, which is taken after it. */
+ * no entry and so are not found, and `entries` is changed at once: `lock` is held for writing for
+ * that alone. The index has a lock of its own, which is taken after it. */
 struct indexed {
     uint32_t magic; /* INDEXED_MAGIC */
     struct registry *registry;
@@ -102,43 +103,83 @@ void indexed_destroy(struct indexed *indexed) {
 
 /* --------------------------------------------------------------- bringing up to date */
 
-/* The tools of a snapshot that belong into the index. */
+/* The tools of a snapshot that belong into the index, as far as their names are in leaves that an
+ * earlier snapshot did not have. */
 struct gathering {
     const struct entries *old;
+    uint64_t old_number;
     struct entries found;
+    struct entries gone; /* old ones, of tools that the snapshot does not have */
+    bool *changed;       /* by leaf: whether its names were looked at */
+    unsigned name_bits;  /* of the snapshot */
     uint64_t number;
     bool no_memory;
 };
 
+static bool entries_reserve(struct entries *entries, size_t more) {
+    size_t room = entries->room;
+    while (room < entries->count + more) {
+        room = room == 0 ? FIRST_ROOM : 2 * room;
+    }
+    struct entry *grown =
+            room > entries->room ? realloc(entries->items, room * sizeof *grown) : entries->items;
+    if (grown == NULL) {
+        return more == 0;
+    }
+    entries->items = grown;
+    entries->room = room;
+    return true;
+}
+
 static bool entries_add(struct entries *entries, const struct entry *entry) {
-    if (entries->count == entries->room) {
-        size_t room = entries->room == 0 ? FIRST_ROOM : 2 * entries->room;
-        struct entry *grown = realloc(entries->items, room * sizeof *grown);
-        if (grown == NULL) {
-            return false;
-        }
-        entries->items = grown;
-        entries->room = room;
+    if (!entries_reserve(entries, 1)) {
+        return false;
     }
     entries->items[entries->count++] = *entry;
     entries->disabled += !entry->enabled;
     return true;
 }
 
+/* Remove entries; both are sorted. */
+static void entries_remove(struct entries *entries, const struct entries *gone) {
+    size_t kept = 0;
+    size_t at = 0;
+    for (size_t i = 0; gone->count > 0 && i < entries->count; i++) {
+        if (at < gone->count && entries->items[i].uid == gone->items[at].uid) {
+            at++;
+        } else {
+            entries->items[kept++] = entries->items[i];
+        }
+    }
+    entries->count -= gone->count;
+    entries->disabled -= gone->disabled;
+}
+
+/* Insert entries, which are sorted too and for which there is room, from the last one on: tools
+ * that were registered later than all others are at the end, and nothing is moved. */
+static void entries_insert(struct entries *entries, const struct entries *more) {
+    size_t from = entries->count;
+    size_t at = more->count;
+    for (size_t to = from + at; at > 0; to--) {
+        bool is_old = from > 0 && entries->items[from - 1].uid > more->items[at - 1].uid;
+        entries->items[to - 1] = is_old ? entries->items[--from] : more->items[--at];
+    }
+    entries->count += more->count;
+    entries->disabled += more->disabled;
+}
+
 static void look_at_number(void *user, const struct snapshot *snapshot) {
     *(uint64_t *)user = snapshot->number;
 }
 
-/* Only references are taken here: a writer of the registry waits for who looks at a snapshot. */
-static void gather(void *user, const struct snapshot *snapshot) {
-    struct gathering *gathering = user;
-    gathering->number = snapshot->number;
-    for (size_t i = 0; i < snapshot->count && !gathering->no_memory; i++) {
-        struct toolrack_tool *tool = snapshot->tools[i];
-        struct entry entry = {.uid = tool->reg->uid, .enabled = tool->enabled};
-        if (tool_is_held(tool) || !snapshot_is_first(snapshot, tool)) {
+static void gather_leaf(struct gathering *gathering, const struct name_leaf *leaf) {
+    for (uint32_t i = 0; i < leaf->count && !gathering->no_memory; i++) {
+        struct toolrack_tool *tool = leaf->groups[i].call;
+        if (tool == NULL || tool_is_held(tool)) {
             continue;
         }
+        struct entry entry = {
+                .uid = tool->reg->uid, .hash = leaf->groups[i].hash, .enabled = tool->enabled};
         if (entries_find(gathering->old, entry.uid) == NULL) {
             entry.tool = toolrack_tool_ref(tool);
         }
@@ -147,6 +188,30 @@ static void gather(void *user, const struct snapshot *snapshot) {
             gathering->no_memory = true;
         }
     }
+}
+
+/* Only references are taken here: a writer of the registry waits for who looks at a snapshot. The
+ * leaves that were there before are left out: a change of one tool among 65,000 took 20 ms when all
+ * tools were looked at. */
+static void gather(void *user, const struct snapshot *snapshot) {
+    struct gathering *gathering = user;
+    size_t count = (size_t)1 << snapshot->name_bits;
+    gathering->number = snapshot->number;
+    gathering->name_bits = snapshot->name_bits;
+    gathering->changed = calloc(count, sizeof *gathering->changed);
+    gathering->no_memory = gathering->changed == NULL;
+    for (size_t i = 0; i < count && !gathering->no_memory; i++) {
+        const struct name_leaf *leaf = snapshot->names[i];
+        if (leaf->leaf.number > gathering->old_number) {
+            gathering->changed[i] = true;
+            gather_leaf(gathering, leaf);
+        }
+    }
+}
+
+/* Whether the gathering says what becomes of an entry. */
+static bool is_looked_at(const struct gathering *gathering, const struct entry *entry) {
+    return gathering->changed[snapshot_leaf_of(entry->hash, gathering->name_bits)];
 }
 
 struct index_document indexed_document(const struct toolrack_tool *tool) {
@@ -166,11 +231,9 @@ static int add_to_index(struct index *index, const struct toolrack_tool *tool,
     return index_add(index, tool->reg->uid, &document, err);
 }
 
-/* Give an entry that was gathered what the one before has, or put its tool into the index. */
+/* Put the tool of an entry into the index, unless that has it. */
 static int take_over(struct indexed *indexed, struct entry *entry, struct toolrack_error *err) {
-    const struct entry *before = entries_find(&indexed->entries, entry->uid);
-    if (before != NULL) {
-        entry->name = before->name;
+    if (entry->tool == NULL) {
         return 0;
     }
     entry->name = strdup(toolrack_tool_name(entry->tool));
@@ -191,45 +254,82 @@ static void give_up(struct indexed *indexed, struct entries *found) {
         }
         toolrack_tool_unref(entry->tool);
     }
-    free(found->items);
 }
 
-/* The entries that were found are those in use from now on. */
-static void exchange(struct indexed *indexed, const struct gathering *gathering) {
-    struct entries old = indexed->entries;
-    (void)pthread_rwlock_wrlock(&indexed->lock);
-    indexed->entries = gathering->found;
-    indexed->number = gathering->number;
-    (void)pthread_rwlock_unlock(&indexed->lock);
-    for (size_t i = 0; i < old.count; i++) {
-        const struct entry *entry = &old.items[i];
-        if (entries_find(&indexed->entries, entry->uid) == NULL) {
-            (void)index_remove(indexed->index, entry->uid);
-            profiles_forget(indexed->profiles, entry->uid);
-            free(entry->name);
+static bool find_gone(const struct entries *entries, struct gathering *gathering) {
+    bool complete = true;
+    for (size_t i = 0; complete && i < entries->count; i++) {
+        const struct entry *entry = &entries->items[i];
+        if (is_looked_at(gathering, entry) && entries_find(&gathering->found, entry->uid) == NULL) {
+            complete = entries_add(&gathering->gone, entry);
         }
     }
-    free(old.items);
+    return complete;
+}
+
+/* Change the entries to what was gathered, at once. Of what was found only what is new is left.
+ * False: there is no memory, and nothing has changed. */
+static bool exchange(struct indexed *indexed, struct gathering *gathering) {
+    struct entries *entries = &indexed->entries;
+    struct entries *found = &gathering->found;
+    struct entries more = {.items = found->items};
+    (void)pthread_rwlock_wrlock(&indexed->lock);
+    bool ready = entries_reserve(entries, found->count);
+    if (ready) {
+        entries_remove(entries, &gathering->gone);
+        for (size_t i = 0; i < found->count; i++) {
+            struct entry *entry = entries_find(entries, found->items[i].uid);
+            if (entry == NULL) {
+                more.disabled += !found->items[i].enabled;
+                more.items[more.count++] = found->items[i];
+                more.items[more.count - 1].added = false;
+            } else {
+                entries->disabled -= !entry->enabled;
+                entry->enabled = found->items[i].enabled;
+                entries->disabled += !entry->enabled;
+            }
+        }
+        entries_insert(entries, &more);
+        indexed->number = gathering->number;
+    }
+    (void)pthread_rwlock_unlock(&indexed->lock);
+    return ready;
+}
+
+/* Forget in the index what is in no entry any more. */
+static void forget(struct indexed *indexed, const struct entries *gone) {
+    for (size_t i = 0; i < gone->count; i++) {
+        (void)index_remove(indexed->index, gone->items[i].uid);
+        profiles_forget(indexed->profiles, gone->items[i].uid);
+        free(gone->items[i].name);
+    }
 }
 
 /* Caller holds `updating`. */
 static int bring_up_to_date(struct indexed *indexed, struct toolrack_error *err) {
     LOCK_ASSERT_HELD(&indexed->updating);
-    struct gathering gathering = {.old = &indexed->entries};
+    struct gathering gathering = {.old = &indexed->entries, .old_number = indexed->number};
     registry_look(indexed->registry, gather, &gathering);
     struct entries *found = &gathering.found;
     if (found->count > 1) {
         qsort(found->items, found->count, sizeof found->items[0], compare_uids);
     }
-    int code = gathering.no_memory ? error_oom(err) : 0;
+    int code =
+            gathering.no_memory || !find_gone(&indexed->entries, &gathering) ? error_oom(err) : 0;
     for (size_t i = 0; code == 0 && i < found->count; i++) {
         code = take_over(indexed, &found->items[i], err);
+    }
+    if (code == 0 && !exchange(indexed, &gathering)) {
+        code = error_oom(err);
     }
     if (code < 0) {
         give_up(indexed, found);
     } else {
-        exchange(indexed, &gathering);
+        forget(indexed, &gathering.gone);
     }
+    free(gathering.changed);
+    free(gathering.gone.items);
+    free(found->items);
     atomic_store(&indexed->ready, code == 0);
     return code;
 }

@@ -125,11 +125,11 @@ struct provided {
 static void look_for_plugins(void *user, const struct snapshot *snapshot) {
     struct provided *provided = user;
     const struct selector *of = &provided->of;
-    const struct name_slot *slot = snapshot_find(snapshot, of->name, of->name_length);
-    size_t count = slot != NULL ? slot->count : 0;
+    const struct name_group *group = snapshot_find(snapshot, of->name, of->name_length);
+    size_t count = group != NULL ? group->count : 0;
     const char **plugins = arena_alloc(provided->arena, (count + 1) * sizeof(const char *));
-    if (plugins != NULL && slot != NULL) {
-        provided->count = setting_plugins(of, &snapshot->by_name[slot->first], count, plugins);
+    if (plugins != NULL && group != NULL) {
+        provided->count = setting_plugins(of, group->tools, count, plugins);
     }
     bool copied = plugins != NULL;
     for (size_t i = 0; copied && i < provided->count; i++) {

@@ -39,8 +39,9 @@ struct suggestion {
 static void suggest(void *user, const struct snapshot *snapshot) {
     struct suggestion *suggestion = user;
     struct nearest nearest = nearest_to(suggestion->typed);
-    for (size_t i = 0; i < snapshot->count; i++) {
-        (void)nearest_try(&nearest, toolrack_tool_plugin(snapshot->tools[i]));
+    const struct toolrack_tool *one;
+    for (struct snapshot_place at = {0}; (one = snapshot_next(snapshot, &at)) != NULL;) {
+        (void)nearest_try(&nearest, toolrack_tool_plugin(one));
     }
     utf8_copy(suggestion->id, sizeof suggestion->id, nearest.name != NULL ? nearest.name : "");
     const char *tool = find_nearest(snapshot, suggestion->typed, false);

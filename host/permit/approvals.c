@@ -144,9 +144,9 @@ static bool is_of_plugin(const struct waiting *waiting, const struct toolrack_to
 static void find_version(void *user, const struct snapshot *snapshot) {
     struct search *search = user;
     const struct waiting *waiting = search->waiting;
-    const struct name_slot *slot = snapshot_find(snapshot, waiting->tool, strlen(waiting->tool));
-    for (uint32_t i = 0; slot != NULL && i < slot->count; i++) {
-        struct toolrack_tool *tool = snapshot->by_name[slot->first + i];
+    const struct name_group *group = snapshot_find(snapshot, waiting->tool, strlen(waiting->tool));
+    for (uint32_t i = 0; group != NULL && i < group->count; i++) {
+        struct toolrack_tool *tool = group->tools[i];
         if (strcmp(waiting->version, toolrack_tool_version(tool)) == 0 &&
             (search->tool == NULL || is_of_plugin(waiting, tool))) {
             toolrack_tool_unref(search->tool);

@@ -57,13 +57,14 @@ static enum grant_state judge(const struct judging *judging, const struct toolra
  * runs another plugin's tool, or all versions are kept ones, the best version counts. */
 static void judge_versions(void *user, const struct snapshot *snapshot) {
     struct judging *judging = user;
-    const struct name_slot *slot = snapshot_find(snapshot, judging->name, judging->name_length);
-    const struct toolrack_tool *only = slot != NULL && judging->version == NULL ? slot->call : NULL;
+    const struct name_group *group = snapshot_find(snapshot, judging->name, judging->name_length);
+    const struct toolrack_tool *only =
+            group != NULL && judging->version == NULL ? group->call : NULL;
     if (only != NULL && judge(judging, only) == GRANT_OTHER) {
         only = NULL;
     }
-    for (uint32_t i = 0; slot != NULL && i < slot->count; i++) {
-        struct toolrack_tool *tool = snapshot->by_name[slot->first + i];
+    for (uint32_t i = 0; group != NULL && i < group->count; i++) {
+        struct toolrack_tool *tool = group->tools[i];
         if ((only != NULL && tool != only) ||
             (judging->version != NULL &&
              semver_compare(judging->version, toolrack_tool_version(tool)) != 0)) {

@@ -31,11 +31,12 @@ static void selected_finish(struct selected *selected) {
 
 static void take_versions(void *user, const struct snapshot *snapshot) {
     struct selected *selected = user;
-    const struct name_slot *slot = snapshot_find(snapshot, selected->name, strlen(selected->name));
-    uint32_t count = slot != NULL ? slot->count : 0;
+    const struct name_group *group =
+            snapshot_find(snapshot, selected->name, strlen(selected->name));
+    uint32_t count = group != NULL ? group->count : 0;
     selected->items = arena_alloc(&selected->arena, count * sizeof(struct toolrack_tool *));
     for (uint32_t i = 0; selected->items != NULL && i < count; i++) {
-        struct toolrack_tool *tool = snapshot->by_name[slot->first + i];
+        struct toolrack_tool *tool = group->tools[i];
         if (selected->only == NULL || selected->only == tool->reg) {
             selected->items[selected->count++] = toolrack_tool_ref(tool);
         }

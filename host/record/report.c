@@ -290,20 +290,20 @@ struct provider {
 
 static void look_for_provider(void *user, const struct snapshot *snapshot) {
     struct provider *provider = user;
-    const struct name_slot *slot = snapshot_find(snapshot, provider->tool, strlen(provider->tool));
-    uint32_t count = slot != NULL ? slot->count : 0;
+    const struct name_group *group =
+            snapshot_find(snapshot, provider->tool, strlen(provider->tool));
+    uint32_t count = group != NULL ? group->count : 0;
     const struct toolrack_tool *of_version = NULL;
     bool of_name = false;
     for (uint32_t i = 0; i < count; i++) {
-        const struct toolrack_tool *tool = snapshot->by_name[slot->first + i];
+        const struct toolrack_tool *tool = group->tools[i];
         if (strcmp(toolrack_tool_version(tool), provider->version) == 0) {
             of_version = tool;
         }
         of_name = of_name || strcmp(tool->reg->plugin->identity_text, provider->plugin) == 0;
     }
     if (provider->plugin[0] == '\0' && count > 0) {
-        const struct toolrack_tool *tool =
-                of_version != NULL ? of_version : snapshot->by_name[slot->first];
+        const struct toolrack_tool *tool = of_version != NULL ? of_version : group->tools[0];
         provider->found = strdup(tool->reg->plugin->identity_text);
         provider->no_memory = provider->found == NULL;
     }

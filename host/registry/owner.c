@@ -280,9 +280,13 @@ static void note_shared(const struct change *change, const struct owner_rules *r
     }
 }
 
+static bool is_of_change(const void *user, const struct toolrack_refusal *row) {
+    return strcmp(row->rule, OWNER_RULE_SHARED) == 0 && change_is_about(user, row->tool);
+}
+
 void owners_note_shared(const struct change *change, const struct owner_rules *rules,
                         struct toolrack_refusals *refusals) {
-    refusals_remove(refusals, NULL, OWNER_RULE_SHARED, NULL);
+    refusals_remove_if(refusals, is_of_change, change);
     for (size_t first = 0, end; first < change->count; first = end) {
         end = end_of_name(change, first);
         struct toolrack_tool *chosen =

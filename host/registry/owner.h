@@ -45,6 +45,7 @@ int owners_resolve(struct change *change, const struct owner_rules *rules,
 int owners_check(const struct change *change, const struct owner_rules *rules,
                  struct toolrack_error *err);
 
-/** Write the rows about names that several plugins of one origin provide. */
+/** Write the rows about names of a sorted change that several plugins of one origin provide,
+ * instead of those that there are. */
 void owners_note_shared(const struct change *change, const struct owner_rules *rules,
                         struct toolrack_refusals *refusals);

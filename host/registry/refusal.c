@@ -106,13 +106,12 @@ const struct toolrack_refusal *refusals_find_own(const struct toolrack_refusals 
     return NULL;
 }
 
-static void remove_rows(struct toolrack_refusals *list, const char *file, const char *rule,
-                        const char *tool, const char *version) {
+void refusals_remove_if(struct toolrack_refusals *list,
+                        bool (*is_gone)(const void *user, const struct toolrack_refusal *row),
+                        const void *user) {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
-        const struct toolrack_refusal *row = &list->items[i].row;
-        if (is_or_any(file, row->file) && is_or_any(rule, row->rule) &&
-            is_or_any(tool, row->tool) && is_or_any(version, row->version)) {
+        if (is_gone(user, &list->items[i].row)) {
             free(list->items[i].strings);
         } else {
             list->items[kept++] = list->items[i];
@@ -121,14 +120,23 @@ static void remove_rows(struct toolrack_refusals *list, const char *file, const 
     list->count = kept;
 }
 
+/* Whether a row has the strings that a pattern has. */
+static bool is_like(const void *user, const struct toolrack_refusal *row) {
+    const struct toolrack_refusal *like = user;
+    return is_or_any(like->file, row->file) && is_or_any(like->rule, row->rule) &&
+           is_or_any(like->tool, row->tool) && is_or_any(like->version, row->version);
+}
+
 void refusals_remove(struct toolrack_refusals *list, const char *file, const char *rule,
                      const char *tool) {
-    remove_rows(list, file, rule, tool, NULL);
+    refusals_remove_version(list, file, rule, tool, NULL);
 }
 
 void refusals_remove_version(struct toolrack_refusals *list, const char *file, const char *rule,
                              const char *tool, const char *version) {
-    remove_rows(list, file, rule, tool, version);
+    const struct toolrack_refusal like = {
+            .file = file, .rule = rule, .tool = tool, .version = version};
+    refusals_remove_if(list, is_like, &like);
 }
 
 struct toolrack_refusals *refusals_copy(const struct toolrack_refusals *list) {

@@ -38,6 +38,11 @@ void refusals_remove(struct toolrack_refusals *list, const char *file, const cha
 void refusals_remove_version(struct toolrack_refusals *list, const char *file, const char *rule,
                              const char *tool, const char *version);
 
+/** Remove the rows for which a function says so. */
+void refusals_remove_if(struct toolrack_refusals *list,
+                        bool (*is_gone)(const void *user, const struct toolrack_refusal *row),
+                        const void *user);
+
 /** Of a kept version's row that of the version which its file has now; NULL: there is none. Valid
  * until the list changes. */
 const struct toolrack_refusal *refusals_find_own(const struct toolrack_refusals *list,

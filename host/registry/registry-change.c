@@ -16,7 +16,7 @@ char rcu_tsan_readers;
 
 struct registry *registry_create(const struct registry_options *options) {
     struct registry *registry = calloc(1, sizeof *registry);
-    struct snapshot *empty = snapshot_create(NULL, 0);
+    struct snapshot *empty = snapshot_create();
     if (registry == NULL || empty == NULL) {
         snapshot_destroy(empty);
         free(registry);
@@ -67,30 +67,36 @@ static void registry_check(struct registry *registry) {
     LOCK_ASSERT_HELD(&registry->writer);
 #ifndef NDEBUG
     const struct snapshot *snapshot = registry_current(registry);
+    const struct toolrack_tool *tool;
     snapshot_check(snapshot);
-    for (size_t i = 0; i < snapshot->count; i++) {
-        const struct registration *reg = snapshot->tools[i]->reg;
-        assert(reg->uid > 0 && reg->uid <= registry->uid_last);
+    for (struct snapshot_place at = {0}; (tool = snapshot_next(snapshot, &at)) != NULL;) {
+        assert(tool->reg->uid > 0 && tool->reg->uid <= registry->uid_last);
     }
 #endif
 }
 
-void registry_publish_snapshot(struct registry *registry, struct snapshot *next,
-                               struct change *change) {
+int registry_make_next(struct change *change, struct toolrack_error *err) {
+    return snapshot_step_make(&change->step, change->old, change->before, change->before_count,
+                              change->tools, change->count)
+                   ? 0
+                   : error_oom(err);
+}
+
+void registry_publish_next(struct registry *registry, struct change *change) {
     LOCK_ASSERT_HELD(&registry->writer);
-    next->number = ++registry->published;
-    change->replaced = atomic_exchange_explicit(&registry->current, next, memory_order_acq_rel);
+    snapshot_step_number(&change->step, ++registry->published);
+    change->replaced =
+            atomic_exchange_explicit(&registry->current, change->step.next, memory_order_acq_rel);
     rcu_synchronize();
     registry_check(registry);
 }
 
 int registry_publish(struct registry *registry, struct change *change, struct toolrack_error *err) {
-    struct snapshot *next = change_take_snapshot(change);
-    if (next == NULL) {
-        return error_oom(err);
+    int code = registry_make_next(change, err);
+    if (code == 0) {
+        registry_publish_next(registry, change);
     }
-    registry_publish_snapshot(registry, next, change);
-    return 0;
+    return code;
 }
 
 int registry_decide_new(struct registry *registry, struct change *change, size_t first,
@@ -123,7 +129,6 @@ static void compare(const struct registry *registry, struct registration *reg,
 }
 
 void registry_compare_versions(struct registry *registry, const struct change *change) {
-    const struct snapshot *old = registry_current(registry);
     for (size_t i = 0; i < change->count; i++) {
         struct registration *reg = change->tools[i]->reg;
         const struct registration *beside =
@@ -137,9 +142,10 @@ void registry_compare_versions(struct registry *registry, const struct change *c
             compare(registry, reg, is_kept_since ? beside : NULL);
             continue;
         }
-        const struct name_slot *slot = snapshot_find(old, reg->spec->tool->name, reg->name_length);
+        size_t first = change_find_name(change->before, change->before_count, reg->spec->tool->name,
+                                        reg->name_length);
         const struct registration *before =
-                slot != NULL ? succession_find(&old->by_name[slot->first], slot->count, reg) : NULL;
+                succession_find(&change->before[first], change->before_count - first, reg);
         compare(registry, reg, succession_later(beside, before));
     }
 }
@@ -151,9 +157,13 @@ int registry_resolve_names(struct registry *registry, struct change *change,
     if (code == 0) {
         duplicates_resolve(change, options->duplicates == REGISTRY_REPLACE, &registry->refusals,
                            &options->owners);
-        owners_note_shared(change, &options->owners, &registry->refusals);
+        registry_note_shared(registry, change);
     }
     return code;
+}
+
+void registry_note_shared(struct registry *registry, const struct change *change) {
+    owners_note_shared(change, &registry->options.owners, &registry->refusals);
 }
 
 /* -------------------------------------------------------------------- add */
@@ -166,11 +176,7 @@ static struct toolrack_tool *create_tool(struct plugin *plugin, uint32_t index, 
 
 bool registry_add_tool(struct registry *registry, struct plugin *plugin, uint32_t index,
                        struct change *change) {
-    struct toolrack_tool *tool = create_tool(plugin, index, ++registry->uid_last);
-    if (tool != NULL) {
-        change->tools[change->count++] = tool;
-    }
-    return tool != NULL;
+    return change_take(change, create_tool(plugin, index, ++registry->uid_last));
 }
 
 bool registry_add_plugin(struct registry *registry, struct plugin *plugin, struct change *change) {
@@ -196,36 +202,49 @@ struct toolrack_tool *registry_preview(struct registry *registry, struct plugin 
 }
 
 int registry_begin_change(struct registry *registry, struct change *change, size_t tools,
-                          size_t notices, struct toolrack_error *err) {
+                          size_t names, struct toolrack_error *err) {
     if (tools > REGISTRY_TOOLS_MAX) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "the registry holds at most %u tools; remove some plugins",
                          REGISTRY_TOOLS_MAX);
     }
-    return change_begin(change, notices, registry->uid_last) ? 0 : error_oom(err);
+    return change_begin(change, registry_current(registry), registry->uid_last, names)
+                   ? 0
+                   : error_oom(err);
+}
+
+void registry_concern_plugin(struct change *change, const struct plugin *plugin) {
+    for (uint32_t i = 0; plugin != NULL && i < plugin->desc->tool_count; i++) {
+        const char *name = plugin->desc->tools[i].tool->name;
+        change_concern(change, name, strlen(name));
+    }
 }
 
 static int add(struct registry *registry, struct plugin *const *plugins, size_t count,
                bool all_or_none, struct change *change, struct toolrack_error *err) {
-    const struct snapshot *old = registry_current(registry);
     bool replaces = registry->options.duplicates == REGISTRY_REPLACE;
-    size_t total = old->count;
+    size_t more = 0;
     for (size_t i = 0; i < count; i++) {
-        total += plugins[i]->desc->tool_count;
+        more += plugins[i]->desc->tool_count;
     }
-    int code = registry_begin_change(registry, change, total, 2 * total, err);
+    int code = registry_begin_change(registry, change, registry_current(registry)->count + more,
+                                     more, err);
     if (code < 0) {
         return code;
     }
-    for (size_t i = 0; i < old->count; i++) {
-        change_add(change, old->by_name[i]);
+    for (size_t i = 0; i < count; i++) {
+        registry_concern_plugin(change, plugins[i]);
     }
+    if (!change_open(change, more)) {
+        return error_oom(err);
+    }
+    change_add_all(change);
     for (size_t i = 0; i < count; i++) {
         if (!registry_add_plugin(registry, plugins[i], change)) {
             return error_oom(err);
         }
     }
-    code = registry_decide_new(registry, change, old->count, err);
+    code = registry_decide_new(registry, change, change->before_count, err);
     if (code == 0 && all_or_none) {
         code = owners_check(change, &registry->options.owners, err);
     }
@@ -267,30 +286,67 @@ int registry_add_all(struct registry *registry, struct plugin *plugin, uint64_t 
 
 /* ----------------------------------------------------------------- remove */
 
-/* Remove what matches: by selector, or by uid if `selector` is NULL. */
-static int remove_matching(struct registry *registry, uint64_t uid, const struct selector *selector,
+/* The tool with a number, or NULL. */
+static struct toolrack_tool *find_uid(const struct snapshot *snapshot, uint64_t uid) {
+    struct toolrack_tool *tool;
+    for (struct snapshot_place at = {0}; (tool = snapshot_next(snapshot, &at)) != NULL;) {
+        if (tool->reg->uid == uid) {
+            return tool;
+        }
+    }
+    return NULL;
+}
+
+/* Remove those tools of a name that a selector names, or the one with a number if it is NULL. */
+static int remove_of_name(struct registry *registry, const char *name, size_t length,
+                          const struct selector *selector, uint64_t uid, struct change *change,
+                          struct toolrack_error *err) {
+    if (!change_begin(change, registry_current(registry), registry->uid_last, 1)) {
+        return error_oom(err);
+    }
+    change_concern(change, name, length);
+    if (!change_open(change, 0)) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < change->before_count; i++) {
+        struct toolrack_tool *tool = change->before[i];
+        if (selector == NULL ? tool->reg->uid == uid : setting_is_about(selector, tool)) {
+            change_note(change, TOOLRACK_EVENT_REMOVED, tool);
+        } else {
+            change_add(change, tool);
+        }
+    }
+    int code = change->notice_count > 0 ? registry_publish(registry, change, err)
+                                        : TOOLRACK_E_NOT_FOUND;
+    if (code == 0) {
+        registry_note_shared(registry, change);
+    }
+    return code;
+}
+
+static int remove_uid(struct registry *registry, uint64_t uid, struct toolrack_error *err) {
+    struct change change = {0};
+    int code = TOOLRACK_E_NOT_FOUND;
+    registry_begin(registry);
+    const struct toolrack_tool *tool = find_uid(registry_current(registry), uid);
+    if (tool != NULL) {
+        code = remove_of_name(registry, toolrack_tool_name(tool), tool->reg->name_length, NULL, uid,
+                              &change, err);
+    }
+    return registry_end(registry, &change, code);
+}
+
+static int remove_selected(struct registry *registry, const struct selector *selector,
                            struct toolrack_error *err) {
     struct change change = {0};
     registry_begin(registry);
-    const struct snapshot *old = registry_current(registry);
-    if (!change_begin(&change, old->count, registry->uid_last)) {
-        return registry_end(registry, &change, error_oom(err));
-    }
-    for (size_t i = 0; i < old->count; i++) {
-        struct toolrack_tool *tool = old->by_name[i];
-        if (selector == NULL ? tool->reg->uid == uid : setting_is_about(selector, tool)) {
-            change_note(&change, TOOLRACK_EVENT_REMOVED, tool);
-        } else {
-            change_add(&change, tool);
-        }
-    }
     return registry_end(registry, &change,
-                        change.notice_count > 0 ? registry_publish(registry, &change, err)
-                                                : TOOLRACK_E_NOT_FOUND);
+                        remove_of_name(registry, selector->name, selector->name_length, selector, 0,
+                                       &change, err));
 }
 
 int registry_remove(struct registry *registry, uint64_t uid, struct toolrack_error *err) {
-    int code = uid == 0 ? TOOLRACK_E_NOT_FOUND : remove_matching(registry, uid, NULL, err);
+    int code = uid == 0 ? TOOLRACK_E_NOT_FOUND : remove_uid(registry, uid, err);
     return code != TOOLRACK_E_NOT_FOUND
                    ? code
                    : error_set(err, code, "no tool is registered with the number %llu",
@@ -302,7 +358,7 @@ int registry_remove_name(struct registry *registry, const char *selector,
     const struct selector parsed = selector_parse(selector);
     int code = registry_check_exact(selector, err);
     if (code == 0) {
-        code = remove_matching(registry, 0, &parsed, err);
+        code = remove_selected(registry, &parsed, err);
     }
     return code != TOOLRACK_E_NOT_FOUND ? code : registry_not_found(registry, selector, err);
 }

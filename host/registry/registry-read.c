@@ -20,10 +20,10 @@ struct toolrack_tool *registry_view(struct registry *registry, const struct regi
     struct toolrack_tool *found = NULL;
     rcu_read_begin();
     const struct snapshot *snapshot = registry_current(registry);
-    const struct name_slot *slot = snapshot_find(snapshot, reg->spec->tool->name, reg->name_length);
-    for (uint32_t i = 0; slot != NULL && found == NULL && i < slot->count; i++) {
-        struct toolrack_tool *view = snapshot->by_name[slot->first + i];
-        found = view->reg == reg ? toolrack_tool_ref(view) : NULL;
+    const struct name_group *group =
+            snapshot_find(snapshot, reg->spec->tool->name, reg->name_length);
+    for (uint32_t i = 0; group != NULL && found == NULL && i < group->count; i++) {
+        found = group->tools[i]->reg == reg ? toolrack_tool_ref(group->tools[i]) : NULL;
     }
     rcu_read_end();
     return found;
@@ -33,7 +33,10 @@ void registry_visit(struct registry *registry, bool (*visit)(void *user, struct 
                     void *user) {
     rcu_read_begin();
     const struct snapshot *snapshot = registry_current(registry);
-    for (size_t i = 0; i < snapshot->count && visit(user, snapshot->tools[i]); i++) {
+    struct snapshot_place at = {0};
+    struct toolrack_tool *tool = snapshot_next(snapshot, &at);
+    while (tool != NULL && visit(user, tool)) {
+        tool = snapshot_next(snapshot, &at);
     }
     rcu_read_end();
 }

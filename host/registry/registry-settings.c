@@ -22,71 +22,83 @@ static uint64_t sum_held(struct toolrack_tool *const *tools, size_t count) {
     return sum;
 }
 
-/* Decide about new views of `count` tools, in the order of by_name. The next snapshot is made
- * first, so that nothing can fail after a decision was stored; it is published only if a view
- * differs, or which are held. */
-static int publish_views(struct registry *registry, struct change *change, size_t first,
-                         size_t count, registry_decide *decide, void *user,
-                         struct toolrack_error *err) {
-    const struct snapshot *old = registry_current(registry);
-    for (size_t i = first; i < first + count; i++) {
-        if (!is_set_alike(old->by_name[i], change->tools[i])) {
+static bool is_changed(const struct change *change, uint64_t held) {
+    bool changed =
+            change->notice_count > 0 || sum_held(change->before, change->before_count) != held;
+    for (size_t i = 0; !changed && i < change->count; i++) {
+        changed = !is_granted_alike(change->before[i], change->tools[i]);
+    }
+    return changed;
+}
+
+/* Decide about the new views of the change, one for each tool before it and in the same order. The
+ * next snapshot is made first, so that nothing can fail after a decision was stored; it is
+ * published only if a view differs, or which are held. */
+static int publish_views(struct registry *registry, struct change *change, registry_decide *decide,
+                         void *user, struct toolrack_error *err) {
+    for (size_t i = 0; i < change->count; i++) {
+        if (!is_set_alike(change->before[i], change->tools[i])) {
             change_note(change, TOOLRACK_EVENT_CHANGED, change->tools[i]);
         }
     }
-    struct snapshot *next = change_take_snapshot(change);
-    uint64_t held = sum_held(&old->by_name[first], count);
-    int code = next != NULL ? decide(user, &next->by_name[first], count, err) : error_oom(err);
-    bool changed = change->notice_count > 0 || sum_held(&old->by_name[first], count) != held;
-    for (size_t i = first; code == 0 && !changed && i < first + count; i++) {
-        changed = !is_granted_alike(old->by_name[i], next->by_name[i]);
+    uint64_t held = sum_held(change->before, change->before_count);
+    int code = registry_make_next(change, err);
+    if (code == 0) {
+        code = decide(user, change->tools, change->count, err);
     }
-    for (size_t i = first; code == 0 && i < first + count; i++) {
-        if (old->by_name[i]->enabled && !next->by_name[i]->enabled) {
-            atomic_fetch_add(&next->by_name[i]->reg->disabled, 1);
+    for (size_t i = 0; code == 0 && i < change->count; i++) {
+        if (change->before[i]->enabled && !change->tools[i]->enabled) {
+            atomic_fetch_add(&change->tools[i]->reg->disabled, 1);
         }
     }
-    if (code == 0 && changed) {
-        registry_publish_snapshot(registry, next, change);
-    } else {
-        snapshot_destroy(next);
+    if (code == 0 && is_changed(change, held)) {
+        registry_publish_next(registry, change);
+        registry_note_shared(registry, change);
     }
     return code;
 }
 
-/* Repeat the decision about a name, or all tools (NULL), and apply a setting unless it is NULL. The
- * tools of a name are adjacent in by_name. */
+/* Begin a change of the views of one name, or of all tools (NULL). */
+static bool begin_views(struct registry *registry, const char *name, size_t length,
+                        struct change *change) {
+    const struct snapshot *old = registry_current(registry);
+    if (!change_begin(change, old, registry->uid_last, name != NULL ? 1 : old->name_count)) {
+        return false;
+    }
+    if (name != NULL) {
+        change_concern(change, name, length);
+    }
+    for (size_t i = 0; name == NULL && i < (size_t)1 << old->name_bits; i++) {
+        for (uint32_t k = 0; k < old->names[i]->count; k++) {
+            change->groups[change->group_count++] = &old->names[i]->groups[k];
+        }
+    }
+    return change_open(change, 0);
+}
+
+/* Repeat the decision about a name, or all tools (NULL), and apply a setting unless it is NULL. */
 static int review(struct registry *registry, const char *name, size_t length,
                   const struct registry_setting *setting, registry_decide *decide, void *user,
                   struct change *change, struct toolrack_error *err) {
-    const struct snapshot *old = registry_current(registry);
-    const struct name_slot *slot = name != NULL ? snapshot_find(old, name, length) : NULL;
-    size_t first = slot != NULL ? slot->first : 0;
-    size_t count = slot != NULL ? slot->count : name == NULL ? old->count : 0;
-    if (count == 0) {
-        return decide(user, NULL, 0, err);
-    }
-    if (!change_begin(change, old->count, registry->uid_last)) {
+    if (!begin_views(registry, name, length, change)) {
         return error_oom(err);
     }
-    for (size_t i = 0; i < old->count; i++) {
-        if (i < first || i >= first + count) {
-            change_add(change, old->by_name[i]);
-            continue;
-        }
-        struct toolrack_tool *view = tool_copy(old->by_name[i]);
-        if (view == NULL) {
+    if (change->before_count == 0) {
+        return decide(user, NULL, 0, err);
+    }
+    for (size_t i = 0; i < change->before_count; i++) {
+        struct toolrack_tool *view = tool_copy(change->before[i]);
+        if (!change_take(change, view)) {
             return error_oom(err);
         }
-        change->tools[change->count++] = view;
         if (setting == NULL) {
             tool_set_grant(view, 0, "");
         }
     }
     if (setting != NULL) {
-        setting_apply(setting, &change->tools[first], count);
+        setting_apply(setting, change->tools, change->count);
     }
-    return publish_views(registry, change, first, count, decide, user, err);
+    return publish_views(registry, change, decide, user, err);
 }
 
 int registry_set(struct registry *registry, const struct registry_setting *setting,
@@ -126,25 +138,19 @@ int registry_read_settings(struct registry *registry, struct toolrack_tool *cons
                                      : options->settings(options->user, take_setting, &views, err);
 }
 
-/* All views are made anew, as if their tools were just registered, in the order of by_name. */
+/* All views are made anew, as if their tools were just registered. */
 static int reread(struct registry *registry, registry_decide *decide, void *user,
                   struct change *change, struct toolrack_error *err) {
-    const struct snapshot *old = registry_current(registry);
-    if (!change_begin(change, old->count, registry->uid_last)) {
+    if (!begin_views(registry, NULL, 0, change)) {
         return error_oom(err);
     }
-    for (size_t i = 0; i < old->count; i++) {
-        struct toolrack_tool *view = tool_create(old->by_name[i]->reg);
-        if (view == NULL) {
+    for (size_t i = 0; i < change->before_count; i++) {
+        if (!change_take(change, tool_create(change->before[i]->reg))) {
             return error_oom(err);
         }
-        change->tools[change->count++] = view;
     }
     int code = registry_read_settings(registry, change->tools, change->count, err);
-    if (code < 0) {
-        return code;
-    }
-    return publish_views(registry, change, 0, old->count, decide, user, err);
+    return code < 0 ? code : publish_views(registry, change, decide, user, err);
 }
 
 int registry_reread(struct registry *registry, registry_decide *decide, void *user,

@@ -26,19 +26,17 @@ static bool has_same(const struct plugin *plugin, const struct toolrack_tool *to
 }
 
 /* Add the tools that stay. False: out of memory. */
-static bool add_staying(const struct snapshot *old, const struct registry_swap *swap,
-                        struct change *change) {
-    for (size_t i = 0; i < old->count; i++) {
-        struct toolrack_tool *tool = old->by_name[i];
+static bool add_staying(const struct registry_swap *swap, struct change *change) {
+    for (size_t i = 0; i < change->before_count; i++) {
+        struct toolrack_tool *tool = change->before[i];
         if (!leaves(swap, tool->reg->plugin)) {
             change_add(change, tool);
         } else if (swap->keeps && tool->reg->plugin == swap->old && !has_same(swap->new, tool)) {
             struct toolrack_tool *view = tool_copy(tool);
-            if (view == NULL) {
+            if (!change_take(change, view)) {
                 return false;
             }
             view->kept = true;
-            change->tools[change->count++] = view;
         }
     }
     return true;
@@ -57,21 +55,21 @@ static void note_left(const struct registry_swap *swap, const struct change *cha
 }
 
 /* Note the tools that were added, removed and exchanged. Returns how many were removed. */
-static size_t note_swapped(const struct snapshot *old, const struct registry_swap *swap,
-                           struct change *change) {
+static size_t note_swapped(const struct registry_swap *swap, struct change *change) {
     size_t removed = 0;
     for (size_t i = 0; i < change->count; i++) {
         struct toolrack_tool *tool = change->tools[i];
         if (tool->reg->uid > change->uid_old) {
-            const struct toolrack_tool *before = change_find_same(old->by_name, old->count, tool);
+            const struct toolrack_tool *before =
+                    change_find_same(change->before, change->before_count, tool);
             bool exchanged = before != NULL && leaves(swap, before->reg->plugin);
             change_note(change, exchanged ? TOOLRACK_EVENT_CHANGED : TOOLRACK_EVENT_ADDED, tool);
         } else if (tool->reg->plugin == swap->old) {
             change_note(change, TOOLRACK_EVENT_CHANGED, tool); /* it is a kept version now */
         }
     }
-    for (size_t i = 0; i < old->count; i++) {
-        struct toolrack_tool *tool = old->by_name[i];
+    for (size_t i = 0; i < change->before_count; i++) {
+        struct toolrack_tool *tool = change->before[i];
         if (leaves(swap, tool->reg->plugin) &&
             change_find_same(change->tools, change->count, tool) == NULL) {
             change_note(change, TOOLRACK_EVENT_REMOVED, tool);
@@ -81,14 +79,36 @@ static size_t note_swapped(const struct snapshot *old, const struct registry_swa
     return removed;
 }
 
+static size_t tools_of(const struct plugin *plugin) {
+    return plugin != NULL ? plugin->desc->tool_count : 0;
+}
+
+/* Begin a change of the names of all plugins that have to do with it. */
+static int begin_swap(struct registry *registry, const struct registry_swap *swap,
+                      struct change *change, struct toolrack_error *err) {
+    size_t count = registry_current(registry)->count;
+    size_t more = tools_of(swap->new);
+    size_t less = swap->keeps ? 0 : tools_of(swap->old);
+    size_t names = more + tools_of(swap->old);
+    for (size_t i = 0; i < swap->dropped_count; i++) {
+        names += tools_of(swap->dropped[i]);
+    }
+    int code = registry_begin_change(registry, change, count + more - (less < count ? less : count),
+                                     names, err);
+    if (code < 0) {
+        return code;
+    }
+    registry_concern_plugin(change, swap->old);
+    registry_concern_plugin(change, swap->new);
+    for (size_t i = 0; i < swap->dropped_count; i++) {
+        registry_concern_plugin(change, swap->dropped[i]);
+    }
+    return change_open(change, more) ? 0 : error_oom(err);
+}
+
 static int swap(struct registry *registry, const struct registry_swap *swap, size_t *ret_removed,
                 struct change *change, struct toolrack_error *err) {
-    const struct snapshot *old = registry_current(registry);
-    size_t more = swap->new != NULL ? swap->new->desc->tool_count : 0;
-    size_t less = swap->old != NULL && !swap->keeps ? swap->old->desc->tool_count : 0;
-    size_t most = old->count + more;
-    int code = registry_begin_change(registry, change,
-                                     most - (less < old->count ? less : old->count), 2 * most, err);
+    int code = begin_swap(registry, swap, change, err);
     if (code < 0) {
         return code;
     }
@@ -99,7 +119,7 @@ static int swap(struct registry *registry, const struct registry_swap *swap, siz
     if (swap->old == NULL && swap->new == NULL) {
         return 0;
     }
-    if (!add_staying(old, swap, change)) {
+    if (!add_staying(swap, change)) {
         return error_oom(err);
     }
     size_t staying = change->count;
@@ -114,8 +134,8 @@ static int swap(struct registry *registry, const struct registry_swap *swap, siz
         return code;
     }
     registry_compare_versions(registry, change);
-    *ret_removed = note_swapped(old, swap, change);
-    note_left(swap, change); /* before the tools are taken out of the change */
+    *ret_removed = note_swapped(swap, change);
+    note_left(swap, change);
     code = change->notice_count > 0 ? registry_publish(registry, change, err) : 0;
     if (code < 0 && swap->old != NULL) {
         atomic_store(&swap->old->kept, false);
@@ -162,41 +182,43 @@ static bool is_refused_duplicate(const struct registry *registry, const struct p
 }
 
 /* Whether the same name and version is registered, from the same origin. */
-static bool has_twin(const struct snapshot *snapshot, const struct plugin *plugin,
+static bool has_twin(const struct change *change, const struct plugin *plugin,
                      const struct descriptor_tool *spec) {
     struct registration wanted = {.spec = spec};
-    const struct toolrack_tool *twin = change_find_same(snapshot->by_name, snapshot->count,
+    const struct toolrack_tool *twin = change_find_same(change->before, change->before_count,
                                                         &(struct toolrack_tool){.reg = &wanted});
     return twin != NULL && strcmp(twin->reg->plugin->origin, plugin->origin) == 0;
 }
 
 static int complete(struct registry *registry, struct plugin *plugin, struct change *change,
                     struct toolrack_error *err) {
-    const struct snapshot *old = registry_current(registry);
-    size_t most = old->count + plugin->desc->tool_count;
+    size_t more = plugin->desc->tool_count;
     if (plugin->replaced && !atomic_load(&plugin->kept)) {
         return 0;
     }
-    int code = registry_begin_change(registry, change, most, 2 * most, err);
+    int code = registry_begin_change(registry, change, registry_current(registry)->count + more,
+                                     more, err);
     if (code < 0) {
         return code;
     }
-    for (size_t i = 0; i < old->count; i++) {
-        change_add(change, old->by_name[i]);
+    registry_concern_plugin(change, plugin);
+    if (!change_open(change, more)) {
+        return error_oom(err);
     }
+    change_add_all(change);
     for (uint32_t i = 0; i < plugin->desc->tool_count; i++) {
         const struct descriptor_tool *spec = &plugin->desc->tools[i];
         /* What a kept version lacks has no row when the name was another's at the update. */
         bool waits = plugin->replaced || is_refused_duplicate(registry, plugin, spec);
-        if (waits && !has_twin(old, plugin, spec) &&
+        if (waits && !has_twin(change, plugin, spec) &&
             !registry_add_tool(registry, plugin, i, change)) {
             return error_oom(err);
         }
     }
-    if (change->count == old->count) {
+    if (change->count == change->before_count) {
         return 0;
     }
-    code = registry_decide_new(registry, change, old->count, err);
+    code = registry_decide_new(registry, change, change->before_count, err);
     if (code == 0) {
         code = registry_resolve_names(registry, change, err);
     }
@@ -236,30 +258,34 @@ int registry_complete(struct registry *registry, struct plugin *plugin,
 
 static int set_kept(struct registry *registry, struct plugin *plugin, bool kept,
                     struct change *change, struct toolrack_error *err) {
-    const struct snapshot *old = registry_current(registry);
     if (atomic_load(&plugin->kept) == kept) {
         return 0;
     }
-    if (!change_begin(change, old->count, registry->uid_last)) {
+    if (!change_begin(change, registry_current(registry), registry->uid_last,
+                      plugin->desc->tool_count)) {
         return error_oom(err);
     }
-    for (size_t i = 0; i < old->count; i++) {
-        struct toolrack_tool *tool = old->by_name[i];
+    registry_concern_plugin(change, plugin);
+    if (!change_open(change, 0)) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < change->before_count; i++) {
+        struct toolrack_tool *tool = change->before[i];
         if (tool->reg->plugin != plugin) {
             change_add(change, tool);
             continue;
         }
         struct toolrack_tool *view = tool_copy(tool);
-        if (view == NULL) {
+        if (!change_take(change, view)) {
             return error_oom(err);
         }
         view->kept = kept;
-        change->tools[change->count++] = view;
         change_note(change, TOOLRACK_EVENT_CHANGED, view);
     }
     int code = registry_publish(registry, change, err);
     if (code == 0) {
         atomic_store(&plugin->kept, kept);
+        registry_note_shared(registry, change);
     }
     return code;
 }

@@ -4,19 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/name.h"
 #include "base/semver.h"
-#include "base/sort.h"
 
 /* Invariants:
  *
- *  (1) tools[] is in registry order: priority downwards, then name, then version downwards.
- *  (2) by_name[] holds the same tools by name, then version downwards, so that the versions of one
- *      name are adjacent; each slot points to such a group.
- *  (3) slot.call is chosen among the enabled tools of its group that are not kept, or among all of
+ *  (1) The tools of order[] are in registry order: priority downwards, then name, then version
+ *      downwards. No leaf is empty.
+ *  (2) The leaves of names[] have the same tools, each name in the leaf that snapshot_leaf_of()
+ *      says; the tools of a group are sorted by version downwards.
+ *  (3) group.call is chosen among the enabled tools of its group that are not kept, or among all of
  *      these if none is enabled: the set default, else the first release, else the first
  *      pre-release. It is NULL if all are kept.
- *  (4) The snapshot owns one reference to each of its tools. */
+ *  (4) The present snapshot owns one reference to each of its tools. */
 
 int tool_compare_names(const struct toolrack_tool *a, const struct toolrack_tool *b) {
     const struct descriptor_tool *x = a->reg->spec;
@@ -25,13 +24,11 @@ int tool_compare_names(const struct toolrack_tool *a, const struct toolrack_tool
     return order != 0 ? order : semver_compare(y->version, x->version);
 }
 
-static int compare_registry_order(const void *a, const void *b) {
-    const struct toolrack_tool *x = *(struct toolrack_tool *const *)a;
-    const struct toolrack_tool *y = *(struct toolrack_tool *const *)b;
-    if (x->priority != y->priority) {
-        return x->priority > y->priority ? -1 : 1;
+int tool_compare_order(const struct toolrack_tool *a, const struct toolrack_tool *b) {
+    if (a->priority != b->priority) {
+        return a->priority > b->priority ? -1 : 1;
     }
-    return tool_compare_names(x, y);
+    return tool_compare_names(a, b);
 }
 
 /* The rank of a tool for calls by its name alone; the highest is chosen. */
@@ -50,58 +47,19 @@ struct toolrack_tool *snapshot_choose(struct toolrack_tool *const *tools, uint32
     return best;
 }
 
-static void index_names(struct snapshot *snapshot) {
-    for (size_t first = 0, next; first < snapshot->count; first = next) {
-        const struct registration *reg = snapshot->by_name[first]->reg;
-        const char *name = reg->spec->tool->name;
-        next = first + 1;
-        while (next < snapshot->count &&
-               tool_has_name(snapshot->by_name[next], name, reg->name_length)) {
-            next++;
-        }
-        uint32_t count = (uint32_t)(next - first);
-        uint32_t at = reg->name_hash & snapshot->mask;
-        while (snapshot->slots[at].length != 0) {
-            at = (at + 1) & snapshot->mask;
-        }
-        snapshot->slots[at] =
-                (struct name_slot){.hash = reg->name_hash,
-                                   .length = reg->name_length,
-                                   .name = name,
-                                   .call = snapshot_choose(&snapshot->by_name[first], count),
-                                   .first = (uint32_t)first,
-                                   .count = count};
-    }
-}
-
-struct snapshot *snapshot_create(struct toolrack_tool **tools, size_t count) {
-    uint32_t slot_count = 8; /* a power of two, at least twice the number of names */
-    while (slot_count < 2 * count) {
-        slot_count *= 2;
-    }
+struct snapshot *snapshot_create(void) {
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
-    struct toolrack_tool **lists = calloc(2 * count + 1, sizeof(struct toolrack_tool *));
-    struct name_slot *slots = calloc(slot_count, sizeof(struct name_slot));
-    if (snapshot == NULL || lists == NULL || slots == NULL) {
+    struct name_leaf **names = calloc(1, sizeof *names);
+    struct name_leaf *leaf = calloc(1, sizeof *leaf + sizeof leaf->index[0]);
+    if (snapshot == NULL || names == NULL || leaf == NULL) {
         free(snapshot);
-        free(lists);
-        free(slots);
-        for (size_t i = 0; i < count; i++) {
-            toolrack_tool_unref(tools[i]);
-        }
+        free(names);
+        free(leaf);
         return NULL;
     }
-    snapshot->count = count;
-    snapshot->tools = lists;
-    snapshot->by_name = lists + count;
-    snapshot->slots = slots;
-    snapshot->mask = slot_count - 1;
-    if (count > 0) {
-        memcpy(snapshot->tools, tools, count * sizeof *tools);
-        memcpy(snapshot->by_name, tools, count * sizeof *tools);
-        sort(snapshot->tools, count, sizeof *tools, compare_registry_order);
-    }
-    index_names(snapshot);
+    leaf->index = (uint32_t *)(void *)(leaf + 1);
+    names[0] = leaf;
+    snapshot->names = names;
     return snapshot;
 }
 
@@ -109,49 +67,91 @@ void snapshot_destroy(struct snapshot *snapshot) {
     if (snapshot == NULL) {
         return;
     }
-    for (size_t i = 0; i < snapshot->count; i++) {
-        toolrack_tool_unref(snapshot->tools[i]);
+    for (size_t i = 0; i < snapshot->order_count; i++) {
+        for (uint32_t k = 0; k < snapshot->order[i]->count; k++) {
+            toolrack_tool_unref(snapshot->order[i]->tools[k]);
+        }
+        free(snapshot->order[i]);
     }
+    for (size_t i = 0; i < (size_t)1 << snapshot->name_bits; i++) {
+        free(snapshot->names[i]);
+    }
+    snapshot_free_root(snapshot);
+}
+
+void snapshot_free_root(struct snapshot *snapshot) {
     for (size_t which = 0; which < SNAPSHOT_TEXT_COUNT; which++) {
         for (size_t i = 0; i < TOOLRACK_FORMAT_COUNT; i++) {
             toolrack_text_unref(atomic_load(&snapshot->texts[which][i]));
         }
     }
-    free(snapshot->tools);
-    free(snapshot->slots);
+    free(snapshot->names);
+    free(snapshot->order);
     free(snapshot);
 }
 
-const struct name_slot *snapshot_find(const struct snapshot *snapshot, const char *name,
-                                      size_t length) {
+const struct name_group *snapshot_find(const struct snapshot *snapshot, const char *name,
+                                       size_t length) {
     uint32_t hash = name_hash(name, length);
-    for (uint32_t at = hash & snapshot->mask;; at = (at + 1) & snapshot->mask) {
-        const struct name_slot *slot = &snapshot->slots[at];
-        if (slot->length == 0) { /* checked first: a requested name may be empty */
-            return NULL;
-        }
-        if (slot->hash == hash && slot->length == length && memcmp(slot->name, name, length) == 0) {
-            return slot;
+    const struct name_leaf *leaf = snapshot->names[snapshot_leaf_of(hash, snapshot->name_bits)];
+    for (uint32_t at = hash & leaf->mask; leaf->index[at] != 0; at = (at + 1) & leaf->mask) {
+        const struct name_group *group = &leaf->groups[leaf->index[at] - 1];
+        if (group->hash == hash && group->length == length &&
+            memcmp(group->name, name, length) == 0) {
+            return group;
         }
     }
+    return NULL;
 }
+
+#ifndef NDEBUG
+static bool has_tool(const struct snapshot *snapshot, const struct toolrack_tool *tool) {
+    const struct registration *reg = tool->reg;
+    const struct name_group *group =
+            snapshot_find(snapshot, reg->spec->tool->name, reg->name_length);
+    bool found = false;
+    for (uint32_t i = 0; group != NULL && i < group->count; i++) {
+        found = found || group->tools[i] == tool;
+    }
+    return found;
+}
+
+static size_t check_group(const struct snapshot *snapshot, const struct name_group *group) {
+    assert(snapshot_find(snapshot, group->name, group->length) == group);
+    assert(group->count > 0 && (group->call == NULL || !group->call->kept));
+    for (uint32_t i = 0; i < group->count; i++) {
+        const struct toolrack_tool *tool = group->tools[i];
+        assert(tool_has_name(tool, group->name, group->length));
+        assert(i == 0 || tool_compare_names(group->tools[i - 1], tool) < 0);
+        assert(tool->kept || (group->call != NULL && rank_of(tool) <= rank_of(group->call)));
+    }
+    return group->count;
+}
+#endif
 
 void snapshot_check(const struct snapshot *snapshot) {
 #ifndef NDEBUG
-    size_t in_slots = 0;
-    for (size_t i = 0; i < snapshot->count; i++) {
-        const struct toolrack_tool *tool = snapshot->by_name[i];
-        const struct registration *reg = tool->reg;
-        const struct name_slot *slot =
-                snapshot_find(snapshot, reg->spec->tool->name, reg->name_length);
-        assert(i == 0 || tool_compare_names(snapshot->by_name[i - 1], tool) < 0);
-        assert(i == 0 || compare_registry_order(&snapshot->tools[i - 1], &snapshot->tools[i]) < 0);
-        assert(slot != NULL && slot->first <= i && i < slot->first + slot->count);
-        assert(tool->kept || (slot->call != NULL && rank_of(tool) <= rank_of(slot->call)));
-        assert(slot->call == NULL || !slot->call->kept);
-        in_slots += slot->first == i ? slot->count : 0;
+    const struct toolrack_tool *before = NULL;
+    const struct toolrack_tool *tool;
+    size_t in_order = 0;
+    size_t in_names = 0;
+    size_t names = 0;
+    for (struct snapshot_place at = {0}; (tool = snapshot_next(snapshot, &at)) != NULL;) {
+        assert(before == NULL || tool_compare_order(before, tool) < 0);
+        assert(has_tool(snapshot, tool));
+        before = tool;
+        in_order++;
     }
-    assert(in_slots == snapshot->count);
+    for (size_t i = 0; i < (size_t)1 << snapshot->name_bits; i++) {
+        const struct name_leaf *leaf = snapshot->names[i];
+        for (uint32_t k = 0; k < leaf->count; k++) {
+            assert(snapshot_leaf_of(leaf->groups[k].hash, snapshot->name_bits) == i);
+            in_names += check_group(snapshot, &leaf->groups[k]);
+        }
+        names += leaf->count;
+    }
+    assert(in_order == snapshot->count && in_names == snapshot->count);
+    assert(names == snapshot->name_count);
 #else
     (void)snapshot;
 #endif
@@ -161,14 +161,16 @@ void snapshot_check(const struct snapshot *snapshot) {
 
 bool snapshot_is_default(const struct snapshot *snapshot, const struct toolrack_tool *tool) {
     const struct registration *reg = tool->reg;
-    const struct name_slot *slot = snapshot_find(snapshot, reg->spec->tool->name, reg->name_length);
-    return tool->enabled && slot != NULL && slot->call == tool;
+    const struct name_group *group =
+            snapshot_find(snapshot, reg->spec->tool->name, reg->name_length);
+    return tool->enabled && group != NULL && group->call == tool;
 }
 
 bool snapshot_is_first(const struct snapshot *snapshot, const struct toolrack_tool *tool) {
     const struct registration *reg = tool->reg;
-    const struct name_slot *slot = snapshot_find(snapshot, reg->spec->tool->name, reg->name_length);
-    return slot != NULL && slot->call == tool;
+    const struct name_group *group =
+            snapshot_find(snapshot, reg->spec->tool->name, reg->name_length);
+    return group != NULL && group->call == tool;
 }
 
 struct toolrack_text *snapshot_text(struct snapshot *snapshot, enum toolrack_format format,

@@ -12,6 +12,7 @@
 #include "bench.h"
 #include "registry/rcu.h"
 #include "registry/registry.h"
+#include "registry/snapshot-step.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
@@ -154,10 +155,16 @@ static void make_floor(void) {
 
 static void make_snapshot(void) {
     static struct toolrack_tool *tools[TOOLS];
+    struct snapshot_step step;
+    struct snapshot *empty = snapshot_create();
     for (unsigned i = 0; i < TOOLS; i++) { /* their names are in order */
         tools[i] = toolrack_get(host, floor_tools[i].name);
     }
-    atomic_store(&snapshot, snapshot_create(tools, TOOLS));
+    if (empty == NULL || !snapshot_step_make(&step, empty, NULL, 0, tools, TOOLS)) {
+        exit(1);
+    }
+    atomic_store(&snapshot, step.next);
+    snapshot_step_finish(&step, empty);
 }
 
 static void row_floor(long times) {

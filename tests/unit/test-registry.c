@@ -477,6 +477,33 @@ static void the_second_of_a_name_and_version_is_refused(void **state) {
     expect_list(NULL, "weather@1.0.0/100 weather_v2@1.0.0/100"); /* all or none */
 }
 
+/* What the row about a name that two plugins share says; "" without one. */
+static void expect_shared(const char *expected) {
+    struct toolrack_refusals *refusals = NULL;
+    const char *reason = "";
+    assert_int_equal(toolrack_refused(host, &refusals, NULL), 0);
+    for (size_t i = 0; i < toolrack_refusals_count(refusals); i++) {
+        const struct toolrack_refusal *row = toolrack_refusals_get(refusals, i);
+        reason = strcmp(row->rule, "tool-shared") == 0 ? row->reason : reason;
+    }
+    assert_string_equal(reason, expected);
+    toolrack_refusals_free(refusals);
+}
+
+static void a_shared_name_is_told_as_it_is_now(void **state) {
+    (void)state;
+    register_one("old", "weather", "1.0.0", 10);
+    register_one("new", "weather", "2.0.0", 10);
+    expect_shared("Tool weather is provided by two plugins: a call by its name alone runs 2.0.0 of "
+                  "plugin new (the app), and weather@1.0.0 this one of plugin old");
+    register_one("third", "other", "1.0.0", 10); /* another name changes nothing */
+    assert_int_equal(toolrack_set_enabled(host, "weather@2.0.0", false, NULL, NULL), 0);
+    expect_shared("Tool weather is provided by two plugins: a call by its name alone runs 1.0.0 of "
+                  "plugin old (the app), and weather@2.0.0 this one of plugin new");
+    assert_int_equal(toolrack_unregister_name(host, "weather@1.0.0", NULL), 0);
+    expect_shared("");
+}
+
 static void unsound_descriptors_are_refused(void **state) {
     (void)state;
     struct made_plugin made;
@@ -1089,6 +1116,7 @@ int main(void) {
             IN_HOST(filters),
             IN_HOST(the_list_for_people_has_disabled_tools_too),
             IN_HOST(the_second_of_a_name_and_version_is_refused),
+            IN_HOST(a_shared_name_is_told_as_it_is_now),
             IN_HOST(unsound_descriptors_are_refused),
             IN_HOST(numbers_are_never_used_again),
             IN_HOST(changes_are_told),
