@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/name.h"
 #include "choose/asking.h"
 #include "choose/indexed.h"
 #include "choose/inside.h"
@@ -36,11 +37,17 @@ struct candidate {
     bool tried;    /* it is on the blacklist and gets a retry */
 };
 
+/* Who could be recommended: the tools with records, and of the others, whose scores are all the
+ * same, so many as are wanted. Among 65,000 tools with few records that takes under 1 ms, and 100
+ * ms when each of them was one. */
 struct candidates {
-    struct candidate *items; /* in registry order */
-    struct candidate **by_name;
+    struct registry *registry;
+    struct candidate *items;
     size_t count;
     size_t room;
+    uint32_t *places; /* open addressing by name: one more than an index into items, 0: empty */
+    uint32_t mask;
+    size_t wanted; /* without records: no more are added */
     bool no_memory;
     int64_t now_ms;
 };
@@ -50,45 +57,72 @@ static void candidates_finish(struct candidates *candidates) {
         toolrack_tool_unref(candidates->items[i].tool);
     }
     free(candidates->items);
-    free(candidates->by_name);
+    free(candidates->places);
 }
 
 /* ------------------------------------------------------------- which can be called */
 
-/* Whether a call by name alone would call this version. */
-static bool is_default(struct registry *registry, const struct toolrack_tool *tool) {
-    CLEANUP(toolrack_tool_unrefp)
-    struct toolrack_tool *called = registry_get(registry, toolrack_tool_name(tool));
-    return called != NULL && called->reg == tool->reg;
+/* Where the candidate of a name is among the places, or belongs. There is an empty place. */
+static uint32_t *place_of(const struct candidates *candidates, const char *name, size_t length) {
+    uint32_t at = name_hash(name, length) & candidates->mask;
+    while (candidates->places[at] != 0 &&
+           !tool_has_name(candidates->items[candidates->places[at] - 1].tool, name, length)) {
+        at = (at + 1) & candidates->mask;
+    }
+    return &candidates->places[at];
 }
 
-static int compare_names(const void *left, const void *right) {
-    const struct candidate *a = *(const struct candidate *const *)left;
-    const struct candidate *b = *(const struct candidate *const *)right;
-    return strcmp(toolrack_tool_name(a->tool), toolrack_tool_name(b->tool));
-}
-
-static bool take_tool(void *user, struct toolrack_tool *tool) {
-    struct candidates *candidates = user;
-    if (!tool_may_run(tool)) {
+/* Room for one more. */
+static bool reserve(struct candidates *candidates) {
+    if (candidates->count < candidates->room) {
         return true;
     }
-    if (candidates->count == candidates->room) {
-        size_t room = candidates->room == 0 ? FIRST_ROOM : 2 * candidates->room;
-        struct candidate *grown = realloc(candidates->items, room * sizeof *grown);
-        if (grown == NULL) {
-            candidates->no_memory = true;
-            return false;
-        }
-        candidates->items = grown;
-        candidates->room = room;
+    size_t room = candidates->room == 0 ? FIRST_ROOM : 2 * candidates->room;
+    uint32_t *places = calloc(2 * room, sizeof *places);
+    struct candidate *items = realloc(candidates->items, room * sizeof *items);
+    candidates->items = items != NULL ? items : candidates->items;
+    if (places == NULL || items == NULL) {
+        free(places);
+        return false;
     }
-    candidates->items[candidates->count++] = (struct candidate){.tool = toolrack_tool_ref(tool)};
+    free(candidates->places);
+    candidates->places = places;
+    candidates->mask = (uint32_t)(2 * room - 1);
+    candidates->room = room;
+    for (uint32_t i = 0; i < candidates->count; i++) {
+        const struct toolrack_tool *tool = items[i].tool;
+        *place_of(candidates, toolrack_tool_name(tool), tool->reg->name_length) = i + 1;
+    }
     return true;
 }
 
-/* Remove the candidates that are left out; by_name is not valid afterwards. */
-static void drop_left_out(struct candidates *candidates) {
+/* The candidate of a tool that its name calls and that may run; else, or without memory, NULL. */
+static struct candidate *take_tool(struct candidates *candidates, struct toolrack_tool *tool) {
+    if (tool == NULL || !tool_may_run(tool)) {
+        return NULL;
+    }
+    if (!reserve(candidates)) {
+        candidates->no_memory = true;
+        return NULL;
+    }
+    uint32_t *place = place_of(candidates, toolrack_tool_name(tool), tool->reg->name_length);
+    if (*place == 0) {
+        candidates->items[candidates->count++] =
+                (struct candidate){.tool = toolrack_tool_ref(tool)};
+        *place = (uint32_t)candidates->count;
+    }
+    return &candidates->items[*place - 1];
+}
+
+static int compare_candidates(const void *left, const void *right) {
+    const struct candidate *a = left;
+    const struct candidate *b = right;
+    return tool_compare_order(a->tool, b->tool);
+}
+
+/* Remove the candidates that are left out, and sort the others in registry order; names are not
+ * found any more. */
+static void sort_out(struct candidates *candidates) {
     size_t kept = 0;
     for (size_t i = 0; i < candidates->count; i++) {
         if (candidates->items[i].left_out) {
@@ -98,51 +132,38 @@ static void drop_left_out(struct candidates *candidates) {
         }
     }
     candidates->count = kept;
+    if (kept > 1) {
+        qsort(candidates->items, kept, sizeof candidates->items[0], compare_candidates);
+    }
 }
 
-static int find_candidates(const struct choose *choose, struct candidates *ret,
-                           struct toolrack_error *err) {
-    registry_visit(choose->options.registry, take_tool, ret);
-    if (ret->no_memory) {
-        return error_oom(err);
+/* Add the first ones that have no records. */
+static void take_others(void *user, const struct snapshot *snapshot) {
+    struct candidates *candidates = user;
+    struct snapshot_place at = {0};
+    struct toolrack_tool *tool;
+    const size_t recorded = candidates->count;
+    while (!candidates->no_memory && candidates->count - recorded < candidates->wanted &&
+           (tool = snapshot_next(snapshot, &at)) != NULL) {
+        if (snapshot_is_default(snapshot, tool)) {
+            (void)take_tool(candidates, tool);
+        }
     }
-    for (size_t i = 0; i < ret->count; i++) {
-        struct toolrack_tool *tool = ret->items[i].tool;
-        ret->items[i].left_out = !is_default(choose->options.registry, tool);
-    }
-    drop_left_out(ret);
-    ret->by_name = calloc(ret->count + 1, sizeof(struct candidate *));
-    if (ret->by_name == NULL) {
-        return error_oom(err);
-    }
-    for (size_t i = 0; i < ret->count; i++) {
-        ret->by_name[i] = &ret->items[i];
-    }
-    qsort(ret->by_name, ret->count, sizeof ret->by_name[0], compare_names);
-    return 0;
 }
 
 /* The candidate of a name, and of a version if one is given; or NULL. */
-static struct candidate *find(const struct candidates *candidates, const char *name, size_t length,
+static struct candidate *find(struct candidates *candidates, const char *name, size_t length,
                               const char *version) {
-    size_t low = 0;
-    size_t high = candidates->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const char *other = toolrack_tool_name(candidates->by_name[middle]->tool);
-        int order = strncmp(other, name, length);
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == candidates->count) {
+    char text[NAME_LENGTH_MAX + 1];
+    if (length > NAME_LENGTH_MAX) {
         return NULL;
     }
-    struct candidate *found = candidates->by_name[low];
-    const char *other = toolrack_tool_name(found->tool);
-    bool same = strlen(other) == length && memcmp(other, name, length) == 0 &&
+    memcpy(text, name, length);
+    text[length] = '\0';
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *tool = registry_get(candidates->registry, text);
+    struct candidate *found = take_tool(candidates, tool);
+    bool same = found != NULL &&
                 (version == NULL || strcmp(version, toolrack_tool_version(found->tool)) == 0);
     return same ? found : NULL;
 }
@@ -156,7 +177,7 @@ static bool is_of(const struct candidate *candidate, const char *plugin) {
 }
 
 /* The candidate that the records of a tool of a plugin are about, or NULL. */
-static struct candidate *find_of(const struct candidates *candidates, const char *name,
+static struct candidate *find_of(struct candidates *candidates, const char *name,
                                  const char *version, const char *plugin) {
     struct candidate *candidate = find(candidates, name, strlen(name), version);
     return candidate != NULL && is_of(candidate, plugin) ? candidate : NULL;
@@ -195,7 +216,7 @@ static void take_mark(void *user, const struct store_mark *mark) {
 
 static void take_health(void *user, const char *tool, const char *version, const char *plugin,
                         const struct store_health *health) {
-    const struct candidates *candidates = user;
+    struct candidates *candidates = user;
     struct candidate *candidate = find_of(candidates, tool, version, plugin);
     if (candidate != NULL && health->since_ms != 0) {
         candidate->tried = !health_rests(health, candidates->now_ms);
@@ -214,16 +235,11 @@ static int read_records(const struct choose *choose, struct candidates *candidat
     if (code == 0) {
         code = store_marks_read(store, take_mark, candidates, err);
     }
-    return code < 0 ? code : store_health_read(store, take_health, candidates, err);
+    code = code < 0 ? code : store_health_read(store, take_health, candidates, err);
+    return code == 0 && candidates->no_memory ? error_oom(err) : code;
 }
 
-static int compare_hits(const void *left, const void *right) {
-    const struct match_hit *a = left;
-    const struct match_hit *b = right;
-    return a->id < b->id ? -1 : a->id > b->id;
-}
-
-/* Set how well each candidate fits a task: 0 for those that the match does not find. */
+/* Add the tools that fit a task, and set how well; the others' is 0. */
 static int match_all(const struct choose *choose, struct candidates *candidates, const char *task,
                      struct toolrack_error *err) {
     size_t count = 0;
@@ -237,13 +253,15 @@ static int match_all(const struct choose *choose, struct candidates *candidates,
     if (code < 0 || count == 0) {
         return code;
     }
-    qsort(hits, count, sizeof hits[0], compare_hits);
-    for (size_t i = 0; i < candidates->count; i++) {
-        const struct match_hit wanted = {.id = candidates->items[i].tool->reg->uid};
-        const struct match_hit *hit = bsearch(&wanted, hits, count, sizeof hits[0], compare_hits);
-        candidates->items[i].known.task = hit != NULL ? hit->score : 0;
+    for (size_t i = 0; i < count; i++) {
+        CLEANUP(toolrack_tool_unrefp)
+        struct toolrack_tool *tool = indexed_tool(choose->indexed, hits[i].id);
+        struct candidate *candidate = take_tool(candidates, tool);
+        if (candidate != NULL) {
+            candidate->known.task = hits[i].score;
+        }
     }
-    return 0;
+    return candidates->no_memory ? error_oom(err) : 0;
 }
 
 /* ------------------------------------------------------------------- answer */
@@ -329,22 +347,24 @@ int choose_recommend(const struct choose *choose, const struct toolrack_recommen
     if (options != NULL) {
         memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
     }
-    CLEANUP(candidates_finish) struct candidates candidates = {.now_ms = clock_wall_ms()};
+    const size_t limit = taken.limit != 0 ? taken.limit : LIMIT_DEFAULT;
+    CLEANUP(candidates_finish)
+    struct candidates candidates = {
+            .registry = choose->options.registry, .wanted = limit, .now_ms = clock_wall_ms()};
     bool has_task = taken.task != NULL && taken.task[0] != '\0';
-    int code = find_candidates(choose, &candidates, err);
-    if (code == 0) {
-        code = read_records(choose, &candidates, err);
-    }
-    drop_left_out(&candidates);
+    int code = read_records(choose, &candidates, err);
     if (code == 0 && has_task) {
         code = match_all(choose, &candidates, taken.task, err);
+    } else if (code == 0) {
+        registry_look(choose->options.registry, take_others, &candidates);
+        code = candidates.no_memory ? error_oom(err) : 0;
     }
+    sort_out(&candidates);
     return code < 0 ? code
                     : answer(choose, &candidates,
                              &(struct recommend_options){.now_ms = candidates.now_ms,
                                                          .has_task = has_task,
-                                                         .limit = taken.limit != 0 ? taken.limit
-                                                                                   : LIMIT_DEFAULT},
+                                                         .limit = limit},
                              ret, err);
 }
 
