@@ -1,8 +1,8 @@
 #include "base/ring.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Stands before each record. */
 struct ring_head {
@@ -11,15 +11,19 @@ struct ring_head {
 };
 
 bool ring_init(struct ring *ring, size_t size) {
-    ring->memory = calloc(1, size); /* unused pages take no memory */
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ring->memory = memory != MAP_FAILED ? memory : NULL;
     ring->size = size;
+    ring->written = 0;
     atomic_init(&ring->head, 0);
     atomic_init(&ring->tail, 0);
     return ring->memory != NULL;
 }
 
 void ring_finish(struct ring *ring) {
-    free(ring->memory);
+    if (ring->memory != NULL) {
+        (void)munmap(ring->memory, ring->size);
+    }
     ring->memory = NULL;
 }
 
@@ -107,8 +111,40 @@ void ring_release(struct ring *ring, size_t at) {
     size_t start = from & (ring->size - 1);
     size_t length = at - from;
     size_t first = length < ring->size - start ? length : ring->size - start;
+    ring->written = first < length                  ? ring->size
+                    : start + first > ring->written ? start + first
+                                                    : ring->written;
     memset(ring->memory + start, 0, first);
     memset(ring->memory, 0, length - first);
     atomic_store_explicit(&ring->tail, at, memory_order_release);
     restart(ring, at);
+}
+
+/* So much is taken from the writers at a time, which is a multiple of any page. */
+#define GIVEN_AT_ONCE (64u * 1024)
+
+/* The rest of the memory is reserved in pieces, as a writer would do, and released without its
+ * pages; the last piece ends where the memory does, and the ring starts again. Memory that is not
+ * reserved is zero, and so is a page that was given back. */
+void ring_give_back(struct ring *ring, size_t kept) {
+    size_t at = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    size_t left = ring->size - (at & (ring->size - 1));
+    if (ring->written <= kept) {
+        return;
+    }
+    while (left > 0) {
+        size_t piece = left % GIVEN_AT_ONCE != 0 ? left % GIVEN_AT_ONCE : GIVEN_AT_ONCE;
+        size_t reserved = at;
+        if (!atomic_compare_exchange_strong_explicit(&ring->head, &reserved, at + piece,
+                                                     memory_order_seq_cst, memory_order_relaxed)) {
+            return; /* there are records */
+        }
+        if (ring->size - left >= kept) {
+            (void)madvise(ring->memory + (ring->size - left), piece, MADV_DONTNEED);
+        }
+        at += piece;
+        left -= piece;
+        atomic_store_explicit(&ring->tail, at, memory_order_release);
+    }
+    ring->written = kept;
 }

@@ -429,10 +429,6 @@ void record_describe(struct record *record, yyjson_mut_doc *doc, yyjson_mut_val 
 
 /* -------------------------------------------------------------------- life */
 
-static void write_waiting(void *user) {
-    (void)record_flush(user, NULL); /* failures are logged there */
-}
-
 static enum store_writer_rows count_waiting(void *user) {
     struct record *record = user;
     enum store_writer_rows rows = STORE_WRITER_NONE;
@@ -445,6 +441,18 @@ static enum store_writer_rows count_waiting(void *user) {
         }
     }
     return rows;
+}
+
+/* After a write that was not urgent there is a pause: memory that a burst has left in the rings is
+ * given back. */
+static void write_waiting(void *user) {
+    struct record *record = user;
+    bool is_urgent = count_waiting(record) == STORE_WRITER_MANY;
+    (void)record_flush(record, NULL); /* failures are logged there */
+    LOCK_SCOPE(&record->write_lock);
+    for (unsigned i = 0; !is_urgent && i < record->ring_count; i++) {
+        ring_give_back(&record->rings[i], RECORD_RING_FILLING);
+    }
 }
 
 struct record *record_create(const struct record_options *options) {

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -679,6 +681,87 @@ static void a_ring_begins_again(void **state) {
         assert_int_equal(ring_used(&ring), 0);
         assert_int_equal(ring_start(&ring) % 1024, 0);
     }
+    ring_finish(&ring);
+}
+
+#define RING_SIZE ((size_t)512 * 1024)
+#define RING_KEPT (RING_SIZE / 4)
+
+/* Bytes of a ring's memory that take memory of the machine. */
+static size_t resident(const struct ring *ring) {
+    static unsigned char pages[RING_SIZE / 4096];
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t count = 0;
+    assert_int_equal(mincore(ring->memory, ring->size, pages), 0);
+    for (size_t i = 0; i < ring->size / page; i++) {
+        count += pages[i] & 1u;
+    }
+    return count * page;
+}
+
+static void fill_ring(struct ring *ring) {
+    for (void *record; (record = ring_reserve(ring, 1000)) != NULL;) {
+        memset(record, 'x', 1000);
+        ring_commit(record, 1000);
+    }
+}
+
+static void empty_ring(struct ring *ring) {
+    size_t at = ring_start(ring);
+    while (ring_next(ring, &at) != NULL) {
+    }
+    ring_release(ring, at);
+    assert_int_equal(ring_used(ring), 0);
+}
+
+static void a_ring_gives_its_memory_back(void **state) {
+    struct ring ring;
+    (void)state;
+    assert_true(ring_init(&ring, RING_SIZE));
+    assert_int_equal(resident(&ring), 0); /* nothing clears it at first */
+    for (unsigned round = 0; round < 3; round++) {
+        fill_ring(&ring);
+        ring_give_back(&ring, RING_KEPT); /* not while there are records */
+        assert_in_range(resident(&ring), RING_SIZE - 8192, RING_SIZE);
+        empty_ring(&ring);
+        ring_give_back(&ring, RING_KEPT);
+        assert_int_equal(ring_used(&ring), 0);
+        assert_in_range(resident(&ring), 1, RING_KEPT);
+    }
+    ring_finish(&ring);
+}
+
+#define RING_RECORDS 100000u
+
+static void *write_records(void *user) {
+    for (unsigned i = 0; i < RING_RECORDS;) {
+        unsigned *record = ring_reserve(user, sizeof *record);
+        if (record != NULL) {
+            *record = i++;
+            ring_commit(record, sizeof *record);
+        }
+    }
+    return NULL;
+}
+
+/* A record that is written while the memory is given back is not lost. */
+static void a_ring_gives_back_what_nobody_writes(void **state) {
+    struct ring ring;
+    pthread_t writer;
+    unsigned expected = 0;
+    (void)state;
+    assert_true(ring_init(&ring, RING_SIZE));
+    assert_int_equal(pthread_create(&writer, NULL, write_records, &ring), 0);
+    while (expected < RING_RECORDS) {
+        size_t at = ring_start(&ring);
+        for (const unsigned *record; (record = ring_next(&ring, &at)) != NULL;) {
+            assert_int_equal(*record, expected++);
+        }
+        ring_release(&ring, at);
+        ring.written = RING_SIZE; /* as after a burst */
+        ring_give_back(&ring, 0);
+    }
+    assert_int_equal(pthread_join(writer, NULL), 0);
     ring_finish(&ring);
 }
 
@@ -1386,6 +1469,8 @@ int main(void) {
             cmocka_unit_test(json_paths),
             cmocka_unit_test(json_texts),
             cmocka_unit_test(a_ring_begins_again),
+            cmocka_unit_test(a_ring_gives_its_memory_back),
+            cmocka_unit_test(a_ring_gives_back_what_nobody_writes),
             cmocka_unit_test(names),
             cmocka_unit_test(nearest_names),
             cmocka_unit_test(nearest_tools),
