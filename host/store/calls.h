@@ -57,7 +57,8 @@ struct store_calls_limits {
     uint64_t bytes;
 };
 
-/** Append rows, add to the statistics and remove what exceeds the limits, in one transaction.
+/** Append rows, add to the statistics, which have each tool of the rows, and remove what exceeds
+ * the limits, in one transaction.
  * @return see store.h. [any-thread] */
 int store_calls_add(struct store *store, const struct store_call *calls, size_t count,
                     const struct store_statistics *statistics, size_t statistics_count,
@@ -81,7 +82,8 @@ struct store_calls_filter {
 
 /** Visit calls, the oldest first by their time; with `after_id` or `before_id` in the order of
  * their ids. Failures have an index; tools and times have none, since one would make each write
- * about two thirds slower: the log is read from its end. [any-thread] */
+ * about two thirds slower: the log is read from its end, as far back as `since_ms` goes, and not at
+ * all for a tool without statistics. [any-thread] */
 int store_calls_read(struct store *store, const struct store_calls_filter *filter,
                      void (*visit)(void *user, const struct store_call *call), void *user,
                      struct toolrack_error *err);

@@ -344,8 +344,10 @@ static void add_rows(int64_t age_ms, size_t count) {
                                    .plugin = "recorded",
                                    .arguments = text,
                                    .result = "1"};
+    const struct store_statistics usage = {
+            .tool = row.tool, .version = row.version, .plugin = row.plugin, .calls = 1};
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(store_calls_add(host->store, &row, 1, NULL, 0, &all, &err), 0);
+        assert_int_equal(store_calls_add(host->store, &row, 1, &usage, 1, &all, &err), 0);
     }
 }
 

@@ -2614,6 +2614,62 @@ static void calls_are_found_by_what_is_asked(void **state) {
     assert_seen(read_calls(&(struct store_calls_filter){.errors = true}), "");
 }
 
+#define LONG_LOG 60000
+
+static uint64_t work;
+
+static int count_work(sqlite3_stmt *statement) {
+    int code = step(statement);
+    work += (uint64_t)sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 1);
+    return code;
+}
+
+static void count_seen(void *user, const struct store_call *call) {
+    size_t *count = user;
+    assert_non_null(call->tool);
+    ++*count;
+}
+
+/* How many calls are found, and by how much work of SQLite. */
+static size_t find_calls(const struct store_calls_filter *filter) {
+    size_t count = 0;
+    work = 0;
+    step = sqlite.step;
+    sqlite.step = count_work;
+    int code = store_calls_read(store, filter, count_seen, &count, &err);
+    sqlite.step = step;
+    assert_ok(code);
+    return count;
+}
+
+/* Calls of long ago are not looked at for what is new, nor any for a tool that was never called. A
+ * clock that was set hides no call. */
+static void a_log_is_read_as_far_as_is_asked(void **state) {
+    static const struct store_calls_filter late = {.since_ms = NOW + LONG_LOG - 9};
+    static const struct store_calls_filter half = {.since_ms = NOW + LONG_LOG / 2};
+    (void)state;
+    reopen();
+    assert_ok(add_call("t", NOW, &no_limits));
+    run_sql("INSERT INTO calls (time_ms, tool, version, plugin, duration_ns, arguments, bytes_in, "
+            "bytes_out, written) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+            "WHERE i < 60000) SELECT 1000000 + i, 't', '1.0.0', 'p app', 1, '{}', 2, 0, 100 * i "
+            "FROM n");
+    assert_int_equal(find_calls(&(struct store_calls_filter){.tool = "t"}), LONG_LOG + 1);
+    const uint64_t all = work;
+    assert_int_equal(find_calls(&(struct store_calls_filter){.tool = "none"}), 0);
+    assert_true(work < all / 1000);
+    assert_int_equal(find_calls(&(struct store_calls_filter){.tool = "t", .version = "2.0.0"}), 0);
+    assert_true(work < all / 1000);
+    assert_int_equal(find_calls(&late), 10);
+    assert_true(work < all / 2);
+    assert_int_equal(find_calls(&(struct store_calls_filter){.since_ms = NOW + LONG_LOG + 1}), 0);
+    assert_true(work < all / 2);
+    run_sql("UPDATE calls SET time_ms = time_ms - 1000000 WHERE id > 50000");
+    assert_int_equal(find_calls(&half), 50000 - LONG_LOG / 2);
+    run_sql("UPDATE calls SET time_ms = time_ms + 1000000 WHERE id < 10000");
+    assert_int_equal(find_calls(&half), 50000 - LONG_LOG / 2 + 9999);
+}
+
 /* Processes write their lines when they can; those of one time are in the order of their ids. */
 static void calls_are_in_the_order_of_their_times(void **state) {
     (void)state;
@@ -3713,6 +3769,7 @@ int main(void) {
             WITH_FOLDER(a_call_upgrades_a_file_of_the_first_form),
             WITH_FOLDER(many_calls_cost_no_more_statements_than_one),
             WITH_FOLDER(calls_are_found_by_what_is_asked),
+            WITH_FOLDER(a_log_is_read_as_far_as_is_asked),
             WITH_FOLDER(calls_are_in_the_order_of_their_times),
             WITH_FOLDER(old_calls_go_and_their_counts_stay),
             WITH_FOLDER(a_wrong_clock_removes_no_calls),
