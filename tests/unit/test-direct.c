@@ -494,12 +494,15 @@ static void called(ffi_cif *cif, void *ret, void **arguments, void *user) {
     }
 }
 
+static bool is_equal(const struct buf *a, const struct buf *b) {
+    return a->length == b->length && (a->length == 0 || memcmp(a->data, b->data, a->length) == 0);
+}
+
 /* Whether the function was given what it should, and the result came back. */
 static void check(struct trial *trial, const void *result, const char *what) {
     struct buf wanted = BUF_INIT;
     struct buf got = BUF_INIT;
-    if (trial->seen.length != trial->expected.length ||
-        memcmp(trial->seen.data, trial->expected.data, trial->expected.length) != 0) {
+    if (!is_equal(&trial->seen, &trial->expected)) {
         fails(trial, what);
     }
     buf_clear(&trial->seen);
@@ -512,8 +515,7 @@ static void check(struct trial *trial, const void *result, const char *what) {
         describe_plain(&trial->result, trial->result.bytes, &wanted);
         describe_plain(&trial->result, result, &got);
     }
-    if (wanted.length != got.length ||
-        (got.length > 0 && memcmp(wanted.data, got.data, got.length) != 0)) {
+    if (!is_equal(&wanted, &got)) {
         fails(trial, "the result");
     }
     buf_finish(&wanted);
