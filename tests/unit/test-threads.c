@@ -163,9 +163,132 @@ static void readers_callers_choosers_and_a_writer(void **state) {
     assert_int_equal(atomic_load(&wrong), 0);
 }
 
+/* ------------------------------------------------------------ many tools */
+
+#define MANY  400u
+#define PAIRS 150u
+#define FOUND 3u /* readers of many tools */
+
+static atomic_bool pairing;
+
+static void register_named(const char *id, const char *const *names, uint32_t count) {
+    static struct tr_tool tools[MANY];
+    static const struct tr_tool *table[MANY];
+    for (uint32_t i = 0; i < count; i++) {
+        tools[i] = tr_tool_guest;
+        tools[i].name = names[i];
+        table[i] = &tools[i];
+    }
+    struct tr_plugin plugin = visitor;
+    plugin.id = id;
+    plugin.tools = table;
+    plugin.tool_count = count;
+    check(toolrack_register(host, &plugin, NULL, NULL) == 0);
+}
+
+/* In each list are all tools that stay, in order; and of a pair, which comes as one change and of
+ * which the second leaves first, never the second alone. */
+static void *read_many(void *unused) {
+    static const char first[] = "pair_a_";
+    (void)unused;
+    while (atomic_load(&pairing)) {
+        struct toolrack_tools *tools = NULL;
+        bool has_first[PAIRS] = {false};
+        bool has_second[PAIRS] = {false};
+        unsigned staying = 0;
+        check(toolrack_list(host, NULL, &tools, NULL) == 0);
+        for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
+            const struct toolrack_tool *tool = toolrack_tools_get(tools, i);
+            const struct toolrack_tool *before = i > 0 ? toolrack_tools_get(tools, i - 1) : NULL;
+            const char *name = toolrack_tool_name(tool);
+            check(before == NULL || toolrack_tool_priority(before) > toolrack_tool_priority(tool) ||
+                  (toolrack_tool_priority(before) == toolrack_tool_priority(tool) &&
+                   strcmp(toolrack_tool_name(before), name) < 0));
+            bool is_pair = strncmp(name, "pair_", 5) == 0;
+            unsigned number = (unsigned)strtoul(name + sizeof first - 1, NULL, 10) % PAIRS;
+            staying += !is_pair;
+            has_first[number] = has_first[number] || (is_pair && name[5] == 'a');
+            has_second[number] = has_second[number] || (is_pair && name[5] == 'b');
+        }
+        toolrack_tools_free(tools);
+        check(staying == MANY);
+        for (unsigned i = 0; i < PAIRS; i++) {
+            check(has_first[i] || !has_second[i]);
+        }
+    }
+    return NULL;
+}
+
+/* By their names, the tools that stay are always found, and what is misspelt is suggested. */
+static void *find_many(void *unused) {
+    (void)unused;
+    for (unsigned i = 0; atomic_load(&pairing); i++) {
+        char name[32];
+        struct toolrack_result *none = NULL;
+        struct toolrack_error err;
+        (void)snprintf(name, sizeof name, "tool_%03u", i % MANY);
+        struct toolrack_tool *tool = toolrack_get(host, name);
+        check(tool != NULL && strcmp(toolrack_tool_name(tool), name) == 0);
+        toolrack_tool_unref(tool);
+        call_once(name, "{\"n\":1}", "2", TOOLRACK_E_DISABLED, TOOLRACK_NO_DEADLINE);
+        (void)snprintf(name, sizeof name, "tol_%03u", i % MANY);
+        check(toolrack_call(host, name, "{}", NULL, &none, &err) == TOOLRACK_E_NOT_FOUND &&
+              strstr(err.message, "did you mean 'tool_") != NULL);
+    }
+    return NULL;
+}
+
+static void change_many(void) {
+    char names[2][32];
+    const char *const pair[] = {names[0], names[1]};
+    for (unsigned i = 0; i < PAIRS; i++) {
+        (void)snprintf(names[0], sizeof names[0], "pair_a_%03u", i);
+        (void)snprintf(names[1], sizeof names[1], "pair_b_%03u", i);
+        register_named(names[0], pair, 2);
+        char steady[32];
+        (void)snprintf(steady, sizeof steady, "tool_%03u", i * 7 % MANY);
+        check(toolrack_set_priority(host, steady, (int)(i % 3), NULL, NULL) == 0);
+        if (i % 3 != 0) { /* some stay, so that the leaves get full */
+            check(toolrack_unregister_name(host, names[1], NULL) == 0);
+            check(toolrack_unregister_name(host, names[0], NULL) == 0);
+        }
+    }
+}
+
+static void no_reader_sees_a_half_of_a_change(void **state) {
+    static char names[MANY][32];
+    static const char *table[MANY];
+    pthread_t threads[2 * FOUND];
+    (void)state;
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = "";
+    options.no_scan = true;
+    atomic_store(&wrong, 0);
+    assert_int_equal(toolrack_open(&options, &host, NULL), 0);
+    for (unsigned i = 0; i < MANY; i++) {
+        (void)snprintf(names[i], sizeof names[i], "tool_%03u", i);
+        table[i] = names[i];
+    }
+    register_named("many", table, MANY);
+    atomic_store(&pairing, true);
+    for (unsigned i = 0; i < 2 * FOUND; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, i < FOUND ? read_many : find_many, NULL),
+                         0);
+    }
+    change_many();
+    atomic_store(&pairing, false);
+    for (unsigned i = 0; i < 2 * FOUND; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    toolrack_close(host);
+    assert_int_equal(atomic_load(&wrong), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(readers_callers_choosers_and_a_writer),
+            cmocka_unit_test(no_reader_sees_a_half_of_a_change),
     };
     return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }
