@@ -37,12 +37,16 @@ CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
  * quick. */
 #define HERE_NS_MAX     1000000u
 
+/* Bytes of the stack for a message and its arguments, parsed: most fit. */
+#define TURN_ROOM 16384u
+
 /* One call of the turn. */
 struct answer {
     struct turn *turn;
     const struct format_call *call;
     const char *name;               /* name of the tool to call: in the message, or its arena */
     const char *arguments;          /* likewise */
+    struct toolrack_tool *tool;     /* a reference; NULL: not found */
     bool quick;                     /* the tool was quick so far */
     bool begun;                     /* or need not begin */
     struct toolrack_result *result; /* NULL: it failed, or is the conversation's own */
@@ -79,6 +83,7 @@ struct turn {
 static void turn_finish(struct turn *turn) {
     for (size_t i = 0; turn->answers != NULL && i < turn->message.count; i++) {
         toolrack_result_free(turn->answers[i].result);
+        toolrack_tool_unref(turn->answers[i].tool);
         free(turn->answers[i].said);
         buf_finish(&turn->answers[i].own);
     }
@@ -313,10 +318,9 @@ static bool answer_own(const struct turn *turn, struct answer *answer) {
 static void find_call(struct turn *turn, struct answer *answer) {
     const struct format_call *call = answer->call;
     const char *stripped = call->name;
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = NULL;
-    bool found = takes_name(turn, answer, call->name, &tool);
+    bool found = takes_name(turn, answer, call->name, &answer->tool);
     while (!found && (stripped = strip_prefix(stripped)) != NULL) {
-        found = takes_name(turn, answer, stripped, &tool);
+        found = takes_name(turn, answer, stripped, &answer->tool);
         if (found) {
             log_line(&turn->host->log, LOG_INFO, "answer", "the model called %s as %s",
                      answer->name, call->name);
@@ -335,12 +339,12 @@ static void find_call(struct turn *turn, struct answer *answer) {
         log_line(&turn->host->log, LOG_INFO, "answer",
                  "%s: the arguments were JSON text within a JSON string", answer->name);
     }
-    if (tool == NULL) {
-        tool = registry_get(turn->host->registry, answer->name);
+    if (answer->tool == NULL) {
+        answer->tool = registry_get(turn->host->registry, answer->name);
     }
-    answer->quick = tool != NULL && is_quick(tool);
-    if (tool != NULL && call->is_odd) {
-        mend_arguments(turn, answer, tool);
+    answer->quick = answer->tool != NULL && is_quick(answer->tool);
+    if (answer->tool != NULL && call->is_odd) {
+        mend_arguments(turn, answer, answer->tool);
     }
 }
 
@@ -497,10 +501,19 @@ static void submit(struct turn *turn, struct answer *answer) {
     }
 }
 
+/* With the tool as it was found and the arguments as they were read: both at most once a call. */
 static void run_here(struct turn *turn, struct answer *answer) {
+    const struct format_call *call = answer->call;
+    bool is_as_written = answer->arguments == call->arguments;
     answer->begun = true;
-    (void)toolrack_call(turn->host, answer->name, answer->arguments, turn->options, &answer->result,
-                        &answer->err);
+    if (answer->tool == NULL) {
+        (void)registry_not_called(turn->host->registry, answer->name, &answer->err);
+        return;
+    }
+    (void)calls_make(turn->host, answer->name, answer->tool, answer->arguments,
+                     is_as_written ? call->arguments_length : strlen(answer->arguments),
+                     is_as_written ? call->parsed : NULL, turn->options, &answer->result,
+                     &answer->err);
 }
 
 /* Content is told by its first text. */
@@ -609,26 +622,31 @@ static void begin_slow(struct turn *turn) {
     }
 }
 
+/* How long calls took that ran here is known from their results. */
 static void run_quick(struct turn *turn) {
-    uint64_t until_ns = clock_now_ns() + HERE_NS_MAX;
+    uint64_t began_ns = 0;
+    uint64_t took_ns = 0;
     for (size_t i = 0; i < turn->message.count; i++) {
         struct answer *answer = &turn->answers[i];
         if (answer->begun) {
             continue;
         }
-        if (clock_now_ns() < until_ns) {
-            run_here(turn, answer);
-        } else {
+        began_ns = began_ns != 0 ? began_ns : clock_now_ns();
+        if (took_ns >= HERE_NS_MAX) {
             submit(turn, answer);
+            continue;
         }
+        run_here(turn, answer);
+        took_ns = answer->result != NULL ? took_ns + toolrack_result_duration_ns(answer->result)
+                                         : clock_now_ns() - began_ns;
     }
 }
 
-static int write_all(const struct turn *turn, struct toolrack_text **ret,
-                     struct toolrack_error *err) {
+static int write_all(struct turn *turn, struct toolrack_text **ret, struct toolrack_error *err) {
     size_t count = turn->message.count;
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    CLEANUP(freep) struct format_outcome *outcomes = calloc(count + 1, sizeof *outcomes);
+    struct format_outcome *outcomes =
+            arena_zalloc(&turn->message.arena, (count + 1) * sizeof *outcomes);
     if (outcomes == NULL) {
         return error_oom(err);
     }
@@ -664,6 +682,7 @@ static int make_answers(struct turn *turn, struct toolrack_error *err) {
         /* Members are set one by one: the error in the struct is large. */
         answer->turn = turn;
         answer->result = NULL;
+        answer->tool = NULL;
         answer->own = BUF_INIT;
         answer->call = &turn->message.calls[i];
         answer->name = answer->call->name;
@@ -698,7 +717,9 @@ int answer_message(struct toolrack *host, enum toolrack_format format, const cha
     if (taken.tolerance == TOOLRACK_TOLERANCE_UNSET) {
         taken.tolerance = (uint64_t)toolrack_format_tolerance(host, format);
     }
-    int code = format_read_message(format, message, length, &turn.message, err);
+    _Alignas(16) char memory[TURN_ROOM];
+    int code = format_read_message_in(format, message, length, memory, sizeof memory, &turn.message,
+                                      err);
     if (code < 0) {
         return code;
     }

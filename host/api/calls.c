@@ -11,7 +11,7 @@
 /* Run a call on the caller's own thread, without a queue, and without memory except the
  * result's. */
 static int call_here(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
-                     size_t length, const struct toolrack_call_options *options,
+                     size_t length, yyjson_val *parsed, const struct toolrack_call_options *options,
                      const struct call_time *time, struct toolrack_result **ret,
                      struct toolrack_error *err) {
     _Alignas(16) char memory[RUN_FIRST_MEMORY];
@@ -19,6 +19,7 @@ static int call_here(struct toolrack *host, struct toolrack_tool *tool, const ch
     call_init(&call, &host->calls, tool, options, memory, sizeof memory);
     call.started_ns = time->started_ns;
     call.run.deadline_ns = call_time_deadline_ns(time);
+    call.run.parsed = parsed;
     struct toolrack_result *result = NULL;
     int code = call_run(&call, arguments, length, &result, err);
     uint64_t duration_ns = call_record(&call, arguments, length, result, err, &call.cost);
@@ -32,9 +33,9 @@ static int call_here(struct toolrack *host, struct toolrack_tool *tool, const ch
 
 /* Run a call that has begun, and whose plugin was copied, if it may run. */
 static int call_copied(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
-                       size_t length, const struct toolrack_call_options *options,
-                       struct call_time time, struct toolrack_result **ret,
-                       struct toolrack_error *err) {
+                       size_t length, yyjson_val *parsed,
+                       const struct toolrack_call_options *options, struct call_time time,
+                       struct toolrack_result **ret, struct toolrack_error *err) {
     if (!call_is_free(tool)) {
         uint64_t asked_ns = clock_now_ns();
         int code = call_permit(&host->calls, tool, options, arguments, length, NULL, err);
@@ -45,7 +46,7 @@ static int call_copied(struct toolrack *host, struct toolrack_tool *tool, const 
         time.started_ns += clock_now_ns() - asked_ns;
     }
     return time.deadline_ms == 0 || call_is_isolated(tool)
-                   ? call_here(host, tool, arguments, length, options, &time, ret, err)
+                   ? call_here(host, tool, arguments, length, parsed, options, &time, ret, err)
                    : pool_call(host->pool, tool, arguments, length, options, &time, ret, err);
 }
 
@@ -56,18 +57,16 @@ static struct call_time begin(const struct toolrack *host, const struct toolrack
                               .deadline_ms = call_deadline_ms(&host->calls, tool, options)};
 }
 
-/* Call a tool, or the one that takes its place when the file of its plugin was exchanged.
- * @param name  as call_stage() takes it */
-static int call_tool(struct toolrack *host, const char *name, struct toolrack_tool *tool,
-                     const char *arguments, size_t length,
-                     const struct toolrack_call_options *options, struct toolrack_result **ret,
-                     struct toolrack_error *err) {
+int calls_make(struct toolrack *host, const char *name, struct toolrack_tool *tool,
+               const char *arguments, size_t length, yyjson_val *parsed,
+               const struct toolrack_call_options *options, struct toolrack_result **ret,
+               struct toolrack_error *err) {
     struct toolrack_error unheard;
     // cppcheck-suppress uninitvar ; it is only written to
     err = err != NULL ? err : &unheard;
     struct call_time time = begin(host, tool, options);
     if (!plugin_may_be_stale(tool->reg->plugin)) {
-        return call_copied(host, tool, arguments, length, options, time, ret, err);
+        return call_copied(host, tool, arguments, length, parsed, options, time, ret, err);
     }
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *copied = toolrack_tool_ref(tool);
     int code = call_stage(&host->calls, name, &copied, options, &time, NULL, err);
@@ -76,13 +75,13 @@ static int call_tool(struct toolrack *host, const char *name, struct toolrack_to
         return code;
     }
     time.deadline_ms = call_deadline_ms(&host->calls, copied, options);
-    return call_copied(host, copied, arguments, length, options, time, ret, err);
+    return call_copied(host, copied, arguments, length, parsed, options, time, ret, err);
 }
 
 int toolrack_tool_call(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
                        size_t length, const struct toolrack_call_options *options,
                        struct toolrack_result **ret, struct toolrack_error *err) {
-    return call_tool(host, NULL, tool, arguments, length, options, ret, err);
+    return calls_make(host, NULL, tool, arguments, length, NULL, options, ret, err);
 }
 
 static size_t length_of(const char *arguments) {
@@ -96,7 +95,7 @@ int toolrack_call(struct toolrack *host, const char *name, const char *arguments
     if (tool == NULL) {
         return registry_not_called(host->registry, name, err);
     }
-    return call_tool(host, name, tool, arguments, length_of(arguments), options, ret, err);
+    return calls_make(host, name, tool, arguments, length_of(arguments), NULL, options, ret, err);
 }
 
 int toolrack_submit(struct toolrack *host, const char *name, const char *arguments,

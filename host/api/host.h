@@ -120,6 +120,18 @@ void serving_cancelled(void *user, const char *id);
 /** Tell, a little later, that what a plugin offers beside tools may have changed. */
 void host_tell_offers(struct toolrack *host, const struct plugin *plugin);
 
+/** Call a tool that was found, or the one that takes its place when the file of its plugin was
+ * exchanged. (calls.c)
+ * @param name    as call_stage() takes it
+ * @param parsed  the arguments as YYJSON_READ_BIGNUM_AS_RAW reads them, valid until this returns,
+ *                where whole numbers keep their digits (base/json-exact.h); NULL: they were not
+ * read
+ * @return as toolrack_call() */
+int calls_make(struct toolrack *host, const char *name, struct toolrack_tool *tool,
+               const char *arguments, size_t length, yyjson_val *parsed,
+               const struct toolrack_call_options *options, struct toolrack_result **ret,
+               struct toolrack_error *err);
+
 /** Who decides: `who`, or the options' word if it is NULL or empty. */
 const char *host_who(const struct toolrack *host, const char *who);
 

@@ -19,6 +19,8 @@ struct format_call {
     const char *name; /**< as the model wrote it; "" without a name */
     const char *arguments;
     size_t arguments_length; /**< JSON, zero-terminated; "{}" without arguments */
+    /** The same, read with YYJSON_READ_BIGNUM_AS_RAW; NULL: they are to be read. */
+    yyjson_val *parsed;
     /** NULL, or why the call cannot be made: InvalidArguments when the arguments are not a JSON
      * object. */
     const struct toolrack_error *problem;

@@ -15,8 +15,8 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 /* Initial capacity for calls. */
 #define CALLS_AT_FIRST 8u
 
-/* Stack space for parsing arguments that are only checked: most are short. */
-#define ARGUMENTS_ROOM 8192u
+/* Longest arguments that stay parsed for their call; what longer ones take is released before. */
+#define PARSED_MAX 16384u
 
 /* ------------------------------------------------------------------- reading */
 
@@ -94,15 +94,11 @@ static int take_text(struct turn_reader *reader, const char *text, size_t length
         return 0;
     }
     yyjson_read_err why;
-    _Alignas(16) char memory[ARGUMENTS_ROOM];
-    yyjson_alc pool;
-    bool fits =
-            length < sizeof memory &&
-            yyjson_read_max_memory_usage(length, YYJSON_READ_BIGNUM_AS_RAW) < sizeof memory / 2 &&
-            yyjson_alc_pool_init(&pool, memory, sizeof memory);
+    const yyjson_alc alc = arena_alc(&reader->message->arena);
+    bool stays = length <= PARSED_MAX;
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_BIGNUM_AS_RAW,
-                                       fits ? &pool : NULL, &why);
+                                       stays ? &alc : NULL, &why);
     if (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         return error_oom(reader->err);
     }
@@ -129,6 +125,7 @@ static int take_text(struct turn_reader *reader, const char *text, size_t length
         last_call(reader)->arguments_length = length;
         last_call(reader)->was_encoded = times > 0;
         last_call(reader)->is_odd = is_odd(root);
+        last_call(reader)->parsed = stays ? root : NULL;
         return 0;
     }
     if (yyjson_is_str(root) && times < ENCODED_MAX) {
@@ -154,6 +151,7 @@ static int take_object(struct turn_reader *reader, yyjson_val *arguments) {
         return error_oom(reader->err);
     }
     last_call(reader)->arguments = kept;
+    last_call(reader)->parsed = arguments;
     last_call(reader)->is_odd = is_odd(arguments);
     last_call(reader)->arguments_length = length;
     return 0;

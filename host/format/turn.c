@@ -16,8 +16,10 @@
 #include "base/visible.h"
 #include "format/turn-parts.h"
 
-/* Enough bytes for most results. */
-#define RESULT_ROOM 160u
+/* Enough bytes for what is around most results, and for their escapes. */
+#define RESULT_ROOM  160u
+/* A longer result may be kept instead of written. */
+#define RESULT_SHORT 4096u
 
 static const struct turn_format *const formats[] = {
         [TOOLRACK_FORMAT_OPENAI] = &turn_openai,
@@ -32,6 +34,12 @@ static const struct turn_format *const formats[] = {
 
 int format_read_message(enum toolrack_format format, const char *text, size_t length,
                         struct format_message *ret, struct toolrack_error *err) {
+    return format_read_message_in(format, text, length, NULL, 0, ret, err);
+}
+
+int format_read_message_in(enum toolrack_format format, const char *text, size_t length,
+                           void *memory, size_t size, struct format_message *ret,
+                           struct toolrack_error *err) {
     if ((unsigned)format >= TOOLRACK_FORMAT_COUNT) {
         return error_set(err, TOOLRACK_E_INVALID, "there is no format number %d", (int)format);
     }
@@ -42,15 +50,18 @@ int format_read_message(enum toolrack_format format, const char *text, size_t le
     }
     struct format_message message = {.format = format};
     yyjson_read_err why;
+    arena_init(&message.arena, memory, size);
+    const yyjson_alc alc = arena_alc(&message.arena);
     /* Numbers that do not fit into a double are passed to the tool as written. */
-    message.doc = json_read_lenient(text, length, YYJSON_READ_BIGNUM_AS_RAW, NULL, &why);
+    message.doc = json_read_lenient(text, length, YYJSON_READ_BIGNUM_AS_RAW,
+                                    length < size / 2 ? &alc : NULL, &why);
     if (message.doc == NULL) {
+        arena_finish(&message.arena);
         return why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
                        ? error_oom(err)
                        : error_set(err, TOOLRACK_E_INVALID,
                                    "the message is not JSON: %s at byte %zu", why.msg, why.pos);
     }
-    arena_init(&message.arena, NULL, 0);
     struct turn_reader reader = {.message = &message, .err = err};
     yyjson_val *root = yyjson_doc_get_root(message.doc);
     if (json_is_deeper(root, JSON_DEEPER_MAX)) {
@@ -331,7 +342,11 @@ int format_write_results(const struct format_message *message,
     const struct turn_format *format = formats[message->format];
     size_t before = out->length;
     int code = 0;
-    (void)buf_reserve(out, message->count * RESULT_ROOM);
+    size_t room = message->count * RESULT_ROOM;
+    for (size_t i = 0; i < message->count; i++) {
+        room += outcomes[i].length < RESULT_SHORT ? outcomes[i].length : 0;
+    }
+    (void)buf_reserve(out, room);
     buf_add_text(out, message->count > 0 ? format->before : "[");
     for (size_t i = 0; i < message->count && code == 0; i++) {
         buf_add(out, ",", i > 0);

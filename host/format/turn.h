@@ -15,6 +15,11 @@
  *         [any-thread] */
 int format_read_message(enum toolrack_format format, const char *text, size_t length,
                         struct format_message *ret, struct toolrack_error *err);
+
+/** The same with memory that is used first; borrowed until format_message_finish(). */
+int format_read_message_in(enum toolrack_format format, const char *text, size_t length,
+                           void *memory, size_t size, struct format_message *ret,
+                           struct toolrack_error *err);
 void format_message_finish(struct format_message *message);
 
 /** What takes the place of a result that is too long for a model. */

@@ -21,6 +21,7 @@ void run_init(struct run *run, const struct run_host *host, void *memory, size_t
     run->arena.size_max = RUN_MEMORY_MAX;
     run->arguments_text = NULL;
     run->arguments_length = 0;
+    run->parsed = NULL;
     run->arguments = NULL;
     run->arguments_filled = false;
     run->given_arguments = NULL;
@@ -149,6 +150,10 @@ int run_read(struct run *run, const char *text, size_t length, struct toolrack_e
     }
     run->arguments_text = text;
     run->arguments_length = length;
+    if (run->parsed != NULL) {
+        run->arguments = run->parsed;
+        return 0;
+    }
     /* Integers beyond 64 bits keep their digits: as doubles they would be rounded to a bound. */
     yyjson_read_err why;
     yyjson_doc *doc = read_json(run, text, length, YYJSON_READ_BIGNUM_AS_RAW, &why);

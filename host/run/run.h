@@ -98,6 +98,7 @@ struct run {
     struct arena arena;
     const char *arguments_text; /* as received */
     size_t arguments_length;
+    yyjson_val *parsed;          /* the object that the text is, if it was read before; or NULL */
     yyjson_val *arguments;       /* with the defaults filled in */
     bool arguments_filled;       /* something was added or changed: they differ from the text */
     const char *given_arguments; /* `arguments` as given to the tool, if it asked */

@@ -65,11 +65,11 @@ static char *turn_by_hand(const char *message, size_t length, size_t *ret_length
     yyjson_mut_doc_set_root(results, list);
     yyjson_arr_foreach (calls, at, count, call) {
         yyjson_val *function = yyjson_obj_get(call, "function");
+        const char *name = yyjson_get_str(yyjson_obj_get(function, "name"));
         yyjson_val *given = yyjson_obj_get(function, "arguments");
         yyjson_mut_val *result = yyjson_mut_arr_add_obj(results, list);
-        size_t out_length =
-                call_by_hand(yyjson_get_str(yyjson_obj_get(function, "name")),
-                             yyjson_get_str(given), yyjson_get_len(given), true, out[at]);
+        size_t out_length = call_by_hand(name != NULL ? name : "", yyjson_get_str(given),
+                                         yyjson_get_len(given), true, out[at]);
         (void)yyjson_mut_obj_add_str(results, result, "role", "tool");
         (void)yyjson_mut_obj_add_str(results, result, "tool_call_id",
                                      yyjson_get_str(yyjson_obj_get(call, "id")));

@@ -570,8 +570,35 @@ static void without_memory_it_says_so(void **state) {
     }
 }
 
+/* Arguments are kept parsed for their call, unless they are long. */
+static void arguments_are_parsed_once(void **state) {
+    (void)state;
+    static const struct {
+        const char *value;
+        int width;
+        bool stays;
+    } cases[] = {{"1", 0, true}, {"1", 20000, false}};
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        struct format_message message;
+        buf_printf(&text,
+                   "{\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"add\",\"arguments\":"
+                   "\"{\\\"a\\\":%*s}\"}}]}",
+                   cases[i].width, cases[i].value);
+        assert_int_equal(
+                format_read_message(TOOLRACK_FORMAT_OPENAI, text.data, text.length, &message, NULL),
+                0);
+        assert_int_equal(message.count, 1);
+        assert_null(message.calls[0].problem);
+        assert_int_equal(message.calls[0].parsed != NULL, cases[i].stays);
+        assert_true(message.calls[0].parsed == NULL || yyjson_is_obj(message.calls[0].parsed));
+        format_message_finish(&message);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test(arguments_are_parsed_once),
             cmocka_unit_test(messages_and_answers_are_as_they_were),
             cmocka_unit_test(an_error_is_the_same_to_everyone),
             cmocka_unit_test(gemini_gets_images_from_its_third_generation_on),
