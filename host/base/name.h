@@ -41,6 +41,36 @@ static inline uint32_t name_hash(const char *name, size_t length) {
     return (uint32_t)name_mix(hash, rest);
 }
 
+/** memcmp() without its call, for names of the same length: two possibly overlapping loads instead
+ * of a loop. */
+static inline bool name_equals(const char *a, const char *b, size_t length) {
+    if (length >= 8) {
+        if (length > 16) {
+            return memcmp(a, b, length) == 0;
+        }
+        uint64_t a8, b8, a8_end, b8_end;
+        memcpy(&a8, a, 8);
+        memcpy(&b8, b, 8);
+        memcpy(&a8_end, a + length - 8, 8);
+        memcpy(&b8_end, b + length - 8, 8);
+        return ((a8 ^ b8) | (a8_end ^ b8_end)) == 0;
+    }
+    if (length >= 4) {
+        uint32_t a4, b4, a4_end, b4_end;
+        memcpy(&a4, a, 4);
+        memcpy(&b4, b, 4);
+        memcpy(&a4_end, a + length - 4, 4);
+        memcpy(&b4_end, b + length - 4, 4);
+        return ((a4 ^ b4) | (a4_end ^ b4_end)) == 0;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (a[i] != b[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /** The search for the name that a mistyped one was probably meant to be:
  *
  *     struct nearest nearest = nearest_to(typed);

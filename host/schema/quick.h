@@ -26,7 +26,7 @@ static inline bool quick_takes(const struct quick *quick, yyjson_val *value) {
         for (uint32_t i = 0; !takes && i < quick->choice_count; i++) {
             yyjson_val *choice = quick->choices[i];
             takes = unsafe_yyjson_get_len(choice) == length &&
-                    same_bytes(unsafe_yyjson_get_str(choice), unsafe_yyjson_get_str(value), length);
+                    name_equals(unsafe_yyjson_get_str(choice), unsafe_yyjson_get_str(value), length);
         }
         return takes && length >= quick->low && length <= quick->high;
     }

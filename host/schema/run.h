@@ -7,10 +7,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 #include <yyjson.h>
 
 #include "base/json-equal.h"
+#include "base/name.h"
 #include "schema/program.h"
 #include "schema/text.h"
 
@@ -53,37 +53,8 @@ bool run_check_quietly(struct run *run, const struct node *node, yyjson_val *val
 /** The node to which `$dynamicRef` resolves here. */
 const struct node *run_dynamic(const struct run *run, const struct applicators *apply);
 
-/* memcmp() without its call, for names: two possibly overlapping loads instead of a loop. */
-static inline bool same_bytes(const char *a, const char *b, size_t length) {
-    if (length >= 8) {
-        if (length > 16) {
-            return memcmp(a, b, length) == 0;
-        }
-        uint64_t a8, b8, a8_end, b8_end;
-        memcpy(&a8, a, 8);
-        memcpy(&b8, b, 8);
-        memcpy(&a8_end, a + length - 8, 8);
-        memcpy(&b8_end, b + length - 8, 8);
-        return ((a8 ^ b8) | (a8_end ^ b8_end)) == 0;
-    }
-    if (length >= 4) {
-        uint32_t a4, b4, a4_end, b4_end;
-        memcpy(&a4, a, 4);
-        memcpy(&b4, b, 4);
-        memcpy(&a4_end, a + length - 4, 4);
-        memcpy(&b4_end, b + length - 4, 4);
-        return ((a4 ^ b4) | (a4_end ^ b4_end)) == 0;
-    }
-    for (size_t i = 0; i < length; i++) {
-        if (a[i] != b[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static inline bool is_property(const struct property *property, const char *name, size_t length) {
-    return property->length == length && same_bytes(property->name, name, length);
+    return property->length == length && name_equals(property->name, name, length);
 }
 
 /** End the run: a limit was reached. Returns false. */

@@ -51,7 +51,7 @@ static bool check_enum(struct run *run, const struct choices *choices, yyjson_va
         if (choices->only_text) {
             size_t length = unsafe_yyjson_get_len(value);
             if (unsafe_yyjson_get_len(choice) == length &&
-                same_bytes(unsafe_yyjson_get_str(choice), unsafe_yyjson_get_str(value), length)) {
+                name_equals(unsafe_yyjson_get_str(choice), unsafe_yyjson_get_str(value), length)) {
                 return true;
             }
         } else if (json_equal(choice, value, &run->budget)) {
