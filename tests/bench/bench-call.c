@@ -26,9 +26,14 @@ static const char json_schema[] = TR_SCHEMA({
 });
 
 static tr_status json(struct tr_call *call) {
-    int64_t matches = work(tr_get_string(call, "path", ""), tr_get_string(call, "mode", ""),
-                           tr_get_i64(call, "limit", 10), tr_get_f64(call, "ratio", 0),
-                           tr_get_bool(call, "recursive", false));
+    const char *path = "";
+    const char *mode = "";
+    int64_t limit = 10;
+    double ratio = 0;
+    bool recursive = false;
+    (void)TR_GET_ALL(call, TR_GET(path), TR_GET(mode), TR_GET(limit), TR_GET(ratio),
+                     TR_GET(recursive));
+    int64_t matches = work(path, mode, limit, ratio, recursive);
     (void)tr_put_object(call, NULL);
     (void)tr_put_string(call, "text", result_text);
     (void)tr_put_i64(call, "matches", matches);

@@ -181,6 +181,78 @@ static void check_inputs(void) {
     check_text(content, NULL, "nothing is answered then");
 }
 
+/* A host's getters of 1.0: "n" is a number, "s" a string, all else is absent. */
+static tr_status give_i64(struct tr_call *call, const char *path, int64_t *ret) {
+    (void)call;
+    *ret = strcmp(path, "n") == 0 ? 7 : *ret;
+    return strcmp(path, "n") == 0 ? TR_OK : strcmp(path, "s") == 0 ? TR_INVALID_ARGUMENTS : TR_ABSENT;
+}
+
+static tr_status give_string(struct tr_call *call, const char *path, const char **ret,
+                             uint64_t *ret_length) {
+    (void)call;
+    (void)ret_length;
+    *ret = strcmp(path, "s") == 0 ? "text" : *ret;
+    return strcmp(path, "s") == 0 ? TR_OK : TR_ABSENT;
+}
+
+static tr_status give_nothing(struct tr_call *call, const char *path, struct tr_bytes *ret) {
+    (void)call;
+    (void)path;
+    (void)ret;
+    return TR_LIMIT_EXCEEDED;
+}
+
+/* Notes what it was asked for. */
+static uint32_t asked_count;
+static uint32_t asked_kinds[8];
+static tr_status give_all(struct tr_call *call, struct tr_argument *arguments, uint32_t n,
+                          uint32_t size) {
+    (void)call;
+    check(size == sizeof(struct tr_argument), "the size of an argument is stated");
+    asked_count = n;
+    for (uint32_t i = 0; i < n && i < 8; i++) {
+        asked_kinds[i] = arguments[i].kind;
+    }
+    return TR_OK;
+}
+
+static void check_get_all(void) {
+    struct tr_call_api api = {.size = sizeof api, .get_all = give_all};
+    struct tr_call call = {&api};
+    bool b = true;
+    int64_t n = 1;
+    uint64_t u = 2;
+    double d = 3;
+    const char *s = "none";
+    struct tr_bytes bytes = {NULL, 0};
+    check(TR_GET_ALL(&call, TR_GET(b), TR_GET(n), TR_GET(u), TR_GET(d), TR_GET(s), TR_GET(bytes)) ==
+                  TR_OK,
+          "all at once");
+    static const uint32_t kinds[] = {TR_KIND_BOOL, TR_KIND_I64,    TR_KIND_U64,
+                                     TR_KIND_F64,  TR_KIND_STRING, TR_KIND_BYTES};
+    check(asked_count == 6 && memcmp(asked_kinds, kinds, sizeof kinds) == 0,
+          "each by the type of its variable");
+    api.size = offsetof(struct tr_call_api, get_all);
+    api.get_i64 = give_i64;
+    api.get_string = give_string;
+    api.get_bytes = give_nothing;
+    struct tr_argument arguments[] = {{"n", TR_KIND_I64, TR_OK, &n},
+                                      {"s", TR_KIND_STRING, TR_FAILED, &s},
+                                      {"s", TR_KIND_I64, TR_OK, &u},
+                                      {"other", TR_KIND_STRING, TR_OK, &s},
+                                      {"n", TR_KIND_CALL, TR_OK, &d},
+                                      {"bytes", TR_KIND_BYTES, TR_OK, &bytes}};
+    check(tr_get_all(&call, arguments, 5) == TR_OK, "a host of 1.4 gives them one by one");
+    check(n == 7 && arguments[0].status == TR_OK, "a number");
+    check(arguments[1].status == TR_OK, "a string");
+    check_text(s, "text", "which one that is absent leaves");
+    check(arguments[2].status == TR_INVALID_ARGUMENTS && u == 2, "one of another type");
+    check(arguments[3].status == TR_ABSENT, "an absent one");
+    check(arguments[4].status == TR_INVALID_ARGUMENTS, "a kind that cannot be read");
+    check(tr_get_all(&call, arguments, 6) == TR_LIMIT_EXCEEDED, "a failure ends it");
+}
+
 int main(void) {
     check_options();
     check_types();
@@ -188,6 +260,7 @@ int main(void) {
     check_examples();
     check_ask();
     check_inputs();
+    check_get_all();
     printf("1..%u\n", count);
     return failed == 0 ? 0 : 1;
 }

@@ -317,6 +317,46 @@ static tr_status getters(struct tr_call *call) {
 }
 TR_JSON_TOOL(getters, "Reads its arguments", TR_SCHEMA({"type" : "object"}))
 
+/* Reads them all at once, and writes what it got: the status of each, and the values. */
+static tr_status all_at_once(struct tr_call *call) {
+    bool flag = true;
+    int64_t number = -1;
+    uint64_t big = 1;
+    double real = 0.5;
+    const char *text = "none";
+    const char *json = "none";
+    struct tr_bytes bytes = {"-", 1};
+    struct tr_argument arguments[] = {{"text", TR_KIND_STRING, TR_OK, &text},
+                                      TR_GET(flag),
+                                      TR_GET(number),
+                                      TR_GET(big),
+                                      TR_GET(real),
+                                      TR_GET(bytes),
+                                      {"json", TR_KIND_JSON, TR_OK, &json},
+                                      {"text", TR_KIND_STRUCT, TR_OK, &text},
+                                      {NULL, TR_KIND_STRING, TR_OK, &text},
+                                      {"text", TR_KIND_STRING, TR_OK, NULL}};
+    uint32_t count = sizeof arguments / sizeof arguments[0];
+    char states[sizeof arguments / sizeof arguments[0] + 1] = "";
+    tr_status status = tr_get_all(call, arguments, count);
+    if (status != TR_OK) {
+        return status;
+    }
+    if (call->api->get_all(call, NULL, 1, sizeof arguments[0]) != TR_INVALID_ARGUMENTS ||
+        call->api->get_all(call, arguments, 1, sizeof arguments[0] - 1) != TR_INVALID_ARGUMENTS) {
+        return tr_fail(call, TR_FAILED, NULL, "a table that is none was taken");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        states[i] = arguments[i].status == TR_OK       ? 'k'
+                    : arguments[i].status == TR_ABSENT ? 'a'
+                                                       : 'i';
+    }
+    return tr_reply_textf(call, "%s %d %lld %llu %g %s %.*s %s", states, flag, (long long)number,
+                          (unsigned long long)big, real, text, (int)bytes.size,
+                          (const char *)bytes.data, json);
+}
+TR_JSON_TOOL(all_at_once, "Reads its arguments at once", TR_SCHEMA({"type" : "object"}))
+
 static void nothing(void) {
 }
 TR_TOOL(nothing, ("Asks first", .permission = TR_CONFIRM), TR_VOID)
@@ -329,7 +369,7 @@ TR_TOOL(off, ("Off", .flags = TR_DISABLED), TR_VOID)
 
 TR_PLUGIN(("test", .flags = TR_THREAD_SAFE), "1.0.0", add, limited, last_word, all_but_first, picky,
           greet, echo, several, broken, talkative, bulky, lines, shaped, pieces, silent, replying,
-          put_shaped, sleeper, about, asker, getters, nothing, wipe, off)
+          put_shaped, sleeper, about, asker, getters, all_at_once, nothing, wipe, off)
 
 /* The same sleeper in a plugin that is not thread safe. */
 static const struct tr_tool serial_sleeper = {.size = sizeof(struct tr_tool),
@@ -524,6 +564,16 @@ static void json_tools(void **state) {
           "{\"flag\":true,\"list\":[1,2.0,2.5],\"big\":18446744073709551615,\"a/b\":\"slash\","
           "\"bytes\":\"aGk=\",\"zero\":\"a\\u0000b\"}",
           "\"1 2 18446744073709551615 2.5 slash hi 3 5 0 -5 has zero\"");
+    gives("all_at_once", "{}", "\"aaaaaaaiii 1 -1 1 0.5 none - none\"");
+    gives("all_at_once",
+          "{\"flag\":false,\"number\":-7,\"big\":18446744073709551615,\"real\":2,"
+          "\"bytes\":\"aGk=\",\"json\":null,\"text\":\"t\",\"other\":[{},1]}",
+          "\"kkkkkkkiii 0 -7 18446744073709551615 2 t hi null\""); /* in another order */
+    gives("all_at_once",
+          "{\"text\":\"a\\u0000b\",\"flag\":0,\"number\":2.0,\"other\":{\"real\":1},\"big\":-1,"
+          "\"real\":\"2\",\"bytes\":\"?\",\"json\":[1, {}]}",
+          "\"iikiiikiii 1 2 1 0.5 none - [1,{}]\"");
+    gives("all_at_once", "{\"text\":null,\"flag\":null}", "\"aaaaaaaiii 1 -1 1 0.5 none - none\"");
     struct toolrack_result *result = NULL;
     assert_int_equal(toolrack_call(host, "greet", NULL, NULL, &result, NULL), 0);
     size_t length = 0;

@@ -27,6 +27,7 @@
  * call runs.
  *
  * Changes, newest first:
+ *   1.5  2026-11-28  get_all() in struct tr_call_api, struct tr_argument: tr_get_all()
  *   1.4  2026-11-23  inputs() in struct tr_call_api: tr_inputs(), tr_ask_as(), tr_ask_url(),
  *                    tr_sample(), tr_roots(); reply_content() and reply_link(); icons in struct
  *                    tr_tool, TR_TASK_NEVER, TR_TASK_ALWAYS; TR_PLUGIN_RESOURCES and
@@ -58,7 +59,7 @@ extern "C" {
 /** The interface this header describes. A host loads a plugin of its own major number whose
  * `host_minor_min` is not above the host's minor number. */
 #define TR_ABI_MAJOR 1
-#define TR_ABI_MINOR 4
+#define TR_ABI_MINOR 5
 
 #if defined(__GNUC__)
 #define TR_EXPORT         __attribute__((visibility("default")))
@@ -385,6 +386,14 @@ enum tr_context_key {
     TR_CONTEXT_TOOL = 4 /**< the tool's name, for a function that serves several */
 };
 
+/** One argument to read, for tr_get_all(). */
+struct tr_argument {
+    const char *name; /**< a key of the arguments, without slash and tilde */
+    uint32_t kind;    /**< enum tr_kind: BOOL, I64, U64, F64, STRING, BYTES or JSON */
+    tr_status status; /**< out: TR_OK; TR_ABSENT, also for null; else TR_INVALID_ARGUMENTS */
+    void *value;      /**< a variable of the C type of that kind, which is set only where TR_OK */
+};
+
 /** A resource that a reply names without its content, for tr_reply_link(). */
 struct tr_link {
     uint64_t size;           /**< sizeof(struct tr_link) */
@@ -445,12 +454,21 @@ struct tr_call_api {
     tr_status (*inputs)(struct tr_call *call, struct tr_input *inputs, uint32_t count);
     tr_status (*reply_content)(struct tr_call *call, const char *json, uint64_t length);
     tr_status (*reply_link)(struct tr_call *call, const struct tr_link *link);
+    /* Since 1.5. `count` arguments, `size` bytes apart. */
+    tr_status (*get_all)(struct tr_call *call, struct tr_argument *arguments, uint32_t count,
+                         uint32_t size);
 };
 
 /** One call in progress. It and all its data are valid until the tool returns. [call-thread] */
 struct tr_call {
     const struct tr_call_api *api;
 };
+
+#ifdef __cplusplus
+#define TR_CAST_(type, value) static_cast<type>(value)
+#else
+#define TR_CAST_(type, value) ((type)(value))
+#endif
 
 /* Arguments. A path is a key ("limit") or a JSON Pointer with or without its first slash
  * ("filter/0/name", where ~1 stands for a slash and ~0 for a tilde). Before the host calls the
@@ -513,6 +531,50 @@ static inline const char *tr_get_json(struct tr_call *call, const char *path,
                                       const char *fallback) {
     const char *value;
     return call->api->get_json(call, path, &value, NULL) == TR_OK ? value : fallback;
+}
+
+/** One argument, as a host before 1.5 gives it. */
+static inline tr_status tr_get_argument_(struct tr_call *call, const struct tr_argument *argument) {
+    const struct tr_call_api *api = call->api;
+    const char *name = argument->name;
+    void *value = argument->value;
+    switch (argument->kind) {
+    case TR_KIND_BOOL: return api->get_bool(call, name, TR_CAST_(bool *, value));
+    case TR_KIND_I64: return api->get_i64(call, name, TR_CAST_(int64_t *, value));
+    case TR_KIND_U64: return api->get_u64(call, name, TR_CAST_(uint64_t *, value));
+    case TR_KIND_F64: return api->get_f64(call, name, TR_CAST_(double *, value));
+    case TR_KIND_STRING: return api->get_string(call, name, TR_CAST_(const char **, value), NULL);
+    case TR_KIND_BYTES: return api->get_bytes(call, name, TR_CAST_(struct tr_bytes *, value));
+    case TR_KIND_JSON: return api->get_json(call, name, TR_CAST_(const char **, value), NULL);
+    default: return TR_INVALID_ARGUMENTS;
+    }
+}
+
+/** Read many arguments in one walk, in any order: quicker than one by one, most of all in the order
+ * of the schema. A variable keeps what it has if its argument is absent, null or of another type;
+ * `status` of each tells which. In C, TR_GET_ALL() writes the table:
+ *
+ *     const char *path = "";
+ *     int64_t limit = 10;
+ *     TR_GET_ALL(call, TR_GET(path), TR_GET(limit));
+ *
+ * Returns TR_OK, or the code of a failure, with which the call then fails too. On a host before 1.5
+ * it reads one by one. */
+static inline tr_status tr_get_all(struct tr_call *call, struct tr_argument *arguments,
+                                   uint32_t count) {
+    const struct tr_call_api *api = call->api;
+    if (api->size >= offsetof(struct tr_call_api, get_all) + sizeof api->get_all &&
+        api->get_all != NULL) {
+        return api->get_all(call, arguments, count, sizeof *arguments);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        tr_status status = tr_get_argument_(call, &arguments[i]);
+        arguments[i].status = status;
+        if (status != TR_OK && status != TR_ABSENT && status != TR_INVALID_ARGUMENTS) {
+            return status;
+        }
+    }
+    return TR_OK;
 }
 
 /* Replies of JSON tools (the reply of a typed tool is its return value). A call may reply several
@@ -626,12 +688,6 @@ static inline tr_status tr_put_f64(struct tr_call *call, const char *key, double
 static inline tr_status tr_put_json(struct tr_call *call, const char *key, const char *json) {
     return call->api->put_json(call, key, json, UINT64_MAX);
 }
-
-#ifdef __cplusplus
-#define TR_CAST_(type, value) static_cast<type>(value)
-#else
-#define TR_CAST_(type, value) ((type)(value))
-#endif
 
 /** Longest message of the printf-like functions below; the rest is cut. */
 #define TR_MESSAGE_MAX 1024
@@ -1062,6 +1118,18 @@ static inline const void *tr_host_get_extension(struct tr_host *host, const char
             sizeof((const struct tr_example[]){__VA_ARGS__}) / sizeof(struct tr_example),          \
     .example_size = sizeof(struct tr_example)
 #define TR_EXAMPLE(arguments_, result_) {arguments_, result_}
+
+/** Read arguments into variables of their names: a bool, an int64_t, a uint64_t, a double, a const
+ * char * (a string) or a struct tr_bytes each. See tr_get_all(). */
+#define TR_GET_ALL(call_, ...)                                                                     \
+    tr_get_all(call_, (struct tr_argument[]){__VA_ARGS__},                                         \
+               sizeof((struct tr_argument[]){__VA_ARGS__}) / sizeof(struct tr_argument))
+#define TR_GET(variable_)                                                                          \
+    {#variable_,                                                                                   \
+     _Generic(&(variable_), bool *: TR_KIND_BOOL, int64_t *: TR_KIND_I64,                          \
+              uint64_t *: TR_KIND_U64, double *: TR_KIND_F64, const char **: TR_KIND_STRING,       \
+              struct tr_bytes *: TR_KIND_BYTES),                                                   \
+     TR_OK, &(variable_)}
 
 /* ---- how the macros above work; names that end in _ are not for use */
 
