@@ -665,8 +665,6 @@ static int run_isolated(struct call *call, struct checking *checking, struct buf
     }
     struct crew_call with = {.tool = call->tool->reg->spec->index,
                              .tool_name = run->context.tool,
-                             .arguments = run->arguments_text,
-                             .arguments_length = run->arguments_length,
                              .deadline_ns = run->deadline_ns,
                              .deadline_ms = deadline_ms_of(call),
                              .caller = run->context.caller,
@@ -680,7 +678,11 @@ static int run_isolated(struct call *call, struct checking *checking, struct buf
                              .secrets = checking->secrets,
                              .arena = &run->arena,
                              .wants_json = prepared->result_schema != NULL};
-    if (run->arguments_filled) {
+    with.value_count = (size_t)(unsafe_yyjson_get_next(run->arguments) - run->arguments);
+    if (with.value_count <= CREW_VALUES_MAX) {
+        with.values = run->arguments;
+    } else {
+        with.value_count = 0;
         with.arguments = run_arguments(run, &with.arguments_length);
         if (with.arguments == NULL) {
             return run_memory_error(run, err);

@@ -100,7 +100,7 @@ struct run {
     size_t arguments_length;
     yyjson_val *parsed;          /* the object that the text is, if it was read before; or NULL */
     yyjson_val *arguments;       /* with the defaults filled in */
-    bool arguments_filled;       /* something was added or changed: they differ from the text */
+    bool arguments_filled;       /* they are not as in the text, or there is none */
     const char *given_arguments; /* `arguments` as given to the tool, if it asked */
     size_t given_length;
 

@@ -325,7 +325,13 @@ static void run_call(struct child *child, struct channel *channel, const struct 
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     struct toolrack_error err;
     struct meter meter = {.cpu_ns = PROTOCOL_UNMEASURED, .memory = PROTOCOL_UNMEASURED};
-    int code = run_parse(run, call->arguments, call->arguments_length, &err);
+    int code = 0;
+    if (call->values != NULL) {
+        run->arguments = call->values;
+        run->arguments_filled = true; /* there is no text */
+    } else {
+        code = run_parse(run, call->arguments, call->arguments_length, &err);
+    }
     if (code == 0) {
         code = run_measured(child, call->tool, run, &meter, &out, &err);
     }

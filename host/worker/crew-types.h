@@ -107,11 +107,19 @@ struct crew_limits {
     uint32_t idle_cpu_percent; /* of one CPU, between calls; see cpu.h */
 };
 
+/* Most values that are sent to a worker parsed: 4 MiB of them, beside the bytes of their strings.
+ */
+#define CREW_VALUES_MAX (256u * 1024)
+
 /** One call. What it points to is borrowed until crew_run() returns. */
 struct crew_call {
     uint32_t tool; /* descriptor_tool.index */
     const char *tool_name;
-    const char *arguments; /* checked, defaults filled in */
+    /* The arguments, checked, defaults filled in: parsed, or as text if they are more values than
+     * CREW_VALUES_MAX. */
+    yyjson_val *values; /* NULL: as text */
+    size_t value_count;
+    const char *arguments;
     size_t arguments_length;
     uint64_t deadline_ns; /* 0: none */
     uint64_t deadline_ms; /* how long it was, for the error */

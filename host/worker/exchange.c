@@ -359,7 +359,9 @@ enum exchange_end exchange_run(struct crew_call *call, struct crew_reply *ret, i
                                 .err = err};
     const struct frame_call frame = {.tool = call->tool,
                                      .deadline_ns = call->deadline_ns,
-                                     .arguments = call->arguments,
+                                     .values = call->values,
+                                     .value_count = call->value_count,
+                                     .arguments = call->values == NULL ? call->arguments : NULL,
                                      .arguments_length = call->arguments_length,
                                      .tool_name = call->tool_name,
                                      .caller = call->caller,

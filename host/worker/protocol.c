@@ -295,13 +295,75 @@ bool read_start(const struct frame_in *frame, struct arena *arena, struct frame_
 
 /* --------------------------------------------------------------------- call */
 
+/* Parsed values are one array, in which only strings (and numbers that are kept as their digits)
+ * have pointers: these are sent as places in the bytes that follow the array. The text needs no
+ * second parsing, which took as long as the first: 0.4 ms for a string of 1 MiB. */
+static void write_values(struct codec *codec, const yyjson_val *values, size_t count) {
+    size_t size = count * sizeof *values;
+    char *to = codec->out != NULL ? codec->out + codec->size : NULL;
+    char *strings = to != NULL ? to + size : NULL;
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        yyjson_val value = values[i];
+        if (yyjson_is_str(&value) || yyjson_is_raw(&value)) {
+            size_t length = unsafe_yyjson_get_len(&value);
+            if (to != NULL) {
+                memcpy(strings + at, value.uni.str, length);
+                strings[at + length] = '\0';
+            }
+            value.uni.u64 = at;
+            at += length + 1;
+        }
+        if (to != NULL) {
+            memcpy(to + i * sizeof value, &value, sizeof value);
+        }
+    }
+    codec->size += size + at;
+}
+
+/* The host parsed what it sends: only what leads outside of the payload is refused. */
+static yyjson_val *read_values(struct codec *codec, size_t count) {
+    size_t size = count * sizeof(yyjson_val);
+    yyjson_val *values = (yyjson_val *)(uintptr_t)take(codec, size);
+    size_t at = 0;
+    for (size_t i = 0; values != NULL && i < count; i++) {
+        if (!yyjson_is_str(&values[i]) && !yyjson_is_raw(&values[i])) {
+            continue;
+        }
+        size_t length = unsafe_yyjson_get_len(&values[i]);
+        const char *string = values[i].uni.u64 == at ? take(codec, length + 1) : NULL;
+        if (string == NULL || string[length] != '\0') {
+            codec->is_bad = true;
+            return NULL;
+        }
+        values[i].uni.str = string;
+        at += length + 1;
+    }
+    return values;
+}
+
+/* First in the payload, for alignment. */
+static void code_values(struct codec *codec, yyjson_val **values, size_t *value_count) {
+    uint64_t count = *value_count;
+    CODE_NUMBER(codec, count);
+    if (!codec->is_reading) {
+        write_values(codec, *values, count);
+    } else if (count > 0 && !codec->is_bad && count <= codec->size / sizeof(yyjson_val)) {
+        *values = read_values(codec, count);
+        *value_count = count;
+    } else {
+        codec->is_bad = codec->is_bad || count > 0;
+    }
+}
+
 static void code_call(struct codec *codec, void *frame) {
     struct frame_call *call = frame;
+    code_values(codec, &call->values, &call->value_count);
     CODE_NUMBER(codec, call->tool);
     CODE_NUMBER(codec, call->deadline_ns);
     /* Not checked for UTF-8: the parser of the arguments does that. */
-    code_string(codec, &call->arguments, &call->arguments_length, TOOLRACK_ARGUMENTS_MAX,
-                STRING_NEEDED);
+    code_string(codec, &call->arguments, &call->arguments_length, TOOLRACK_ARGUMENTS_MAX, 0);
+    codec->is_bad = codec->is_bad || (call->arguments == NULL) != (call->value_count > 0);
     code_text(codec, &call->tool_name, PROTOCOL_TEXT_MAX, STRING_NEEDED);
     code_path(codec, &call->caller, 0);
     code_path(codec, &call->channel, 0);

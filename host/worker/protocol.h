@@ -11,6 +11,8 @@
  * valid as long as the payload (channel.h). Paths are bytes; all other strings are UTF-8. */
 #pragma once
 
+#include <yyjson.h>
+
 #include "base/buf.h"
 #include "plugin/foreign.h"
 #include "plugin/identity.h"
@@ -53,9 +55,13 @@ struct frame_start {
 
 /** FRAME_CALL. */
 struct frame_call {
-    uint32_t tool;         /* index in the plugin's own table: descriptor_tool.index */
-    uint64_t deadline_ns;  /* of the monotonic clock, the same in both processes; 0: none */
-    const char *arguments; /* checked, defaults filled in */
+    uint32_t tool;        /* index in the plugin's own table: descriptor_tool.index */
+    uint64_t deadline_ns; /* of the monotonic clock, the same in both processes; 0: none */
+    /* The arguments, checked, defaults filled in: as the host's parsed values, or as text. When
+     * read, the values are in the payload, in which this puts their pointers. */
+    yyjson_val *values; /* NULL: as text */
+    size_t value_count;
+    const char *arguments; /* NULL: as values */
     size_t arguments_length;
     const char *tool_name;
     const char *caller; /* this and the next three may be NULL */

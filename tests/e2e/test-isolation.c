@@ -327,6 +327,36 @@ static int pid_of_tool(void) {
     return atoi(outcome.text + 1);
 }
 
+static char *make_list(const char *item, size_t count) {
+    size_t length = strlen(item);
+    char *text = malloc(count * (length + 1) + sizeof "{\"list\":[]}");
+    assert_non_null(text);
+    char *to = stpcpy(text, "{\"list\":[");
+    for (size_t i = 0; i < count; i++) {
+        to = stpcpy(stpcpy(to, i > 0 ? "," : ""), item);
+    }
+    (void)strcpy(to, "]}");
+    return text;
+}
+
+/* A few values, and so many that they are sent as text. */
+static void arguments_of_any_number_arrive(void **state) {
+    (void)state;
+    static const char *const items[] = {"1", "\"\\n\xc3\xa9\"", "123456789012345678901234567890"};
+    static const size_t counts[] = {0, 1, 1000, 300000};
+    open_host("", "");
+    for (size_t i = 0; i < sizeof items / sizeof items[0]; i++) {
+        for (size_t j = 0; j < sizeof counts / sizeof counts[0]; j++) {
+            struct toolrack_result *result = NULL;
+            char *text = make_list(items[i], counts[j]);
+            assert_int_equal(toolrack_call(host, "zoo_echo_json", text, NULL, &result, NULL), 0);
+            assert_string_equal(toolrack_result_json(result, NULL), text);
+            toolrack_result_free(result);
+            free(text);
+        }
+    }
+}
+
 /* The same file in two folders, one for each way: what runs it is not the plugin's to say. */
 static void isolation_is_a_matter_of_the_folder(void **state) {
     static const char *const ways[] = {"none", "process"};
@@ -781,6 +811,7 @@ int main(void) {
             TEST(nothing_outlives_a_host_that_is_killed), /* first: it forks */
             TEST(granted_folders_are_real_ones),
             TEST(nothing_is_granted_that_is_not_allowed),
+            TEST(arguments_of_any_number_arrive),
             TEST(isolation_is_a_matter_of_the_folder),
             TEST(a_worker_reports_and_asks),
             TEST(a_slow_plugin_delays_nobody),

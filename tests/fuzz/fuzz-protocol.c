@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
         struct channel *receiver = frame.type < FRAME_READY ? worker : host;
         require(channel_receive(receiver, 0, &again) == CHANNEL_FRAME);
         require(again.type == frame.type && again.size == frame.size);
-        require(memcmp(again.payload, payload, frame.size) == 0);
+        require(memcmp(again.payload, data + 1, frame.size) == 0); /* reading may set pointers */
     }
     arena_finish(&arena);
     free(payload);

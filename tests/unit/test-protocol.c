@@ -280,6 +280,43 @@ static void call_there_and_back(void **state) {
     check_text(&frame, sent.caller);
 }
 
+/* Strings with and without zeros, digits that are no number of a machine, and what contains them.
+ */
+static void values_there_and_back(void **state) {
+    (void)state;
+    static const char json[] =
+            "{\"text\":\"a\\u0000b\",\"\":\"\",\"list\":[1,-2,3.5,true,null,{\"deep\":[\"x\"]}],"
+            "\"digits\":123456789012345678901234567890}";
+    yyjson_doc *doc = yyjson_read(json, sizeof json - 1, YYJSON_READ_BIGNUM_AS_RAW);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    const struct frame_call sent = {.tool = 3,
+                                    .values = root,
+                                    .value_count = yyjson_doc_get_val_count(doc),
+                                    .tool_name = "tool"};
+    struct frame_call got;
+    struct frame_call both = sent;
+    both.arguments = "{}";
+    both.arguments_length = 2;
+    assert_false(send_call(host, &both));
+    assert_true(send_call(host, &sent));
+    struct frame_in frame = arrive(worker, FRAME_CALL);
+    size_t values_size = sent.value_count * sizeof *root;
+    check_every_size(&frame);
+    assert_false(is_read(&frame, frame.size, 0, 1));      /* fewer values */
+    assert_false(is_read(&frame, frame.size, 7, 1));      /* far more than there are bytes */
+    assert_false(is_read(&frame, frame.size, 24 + 8, 1)); /* a string that is elsewhere */
+    assert_false(is_read(&frame, frame.size, 24 + 2, 1)); /* that is longer */
+    assert_false(is_read(&frame, frame.size, 8 + values_size + 4, 'x')); /* that does not end */
+    assert_true(read_call(&frame, &got));
+    assert_null(got.arguments);
+    assert_int_equal(got.value_count, sent.value_count);
+    assert_string_equal(got.tool_name, "tool");
+    yyjson_doc_free(doc); /* nothing of it is needed */
+    char *text = yyjson_val_write(got.values, 0, NULL);
+    assert_string_equal(text, json);
+    free(text);
+}
+
 static void result_there_and_back(void **state) {
     (void)state;
     const struct frame_result sent = {.value = "{\"x\":[1,2]}",
@@ -645,6 +682,7 @@ int main(void) {
             TEST(start_there_and_back),
             TEST(a_bare_start_has_nothing),
             TEST(call_there_and_back),
+            TEST(values_there_and_back),
             TEST(result_there_and_back),
             TEST(a_result_is_where_a_result_has_it),
             TEST(a_text_is_a_result),
