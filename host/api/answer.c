@@ -73,6 +73,7 @@ struct turn {
     const struct toolrack_export_options *offered; /* NULL: any tool may be called */
     const struct answer_extra *extra;              /* or NULL */
     yyjson_doc *names;                             /* see export_names(); NULL: not read yet */
+    uint64_t snapshot;                             /* in which the tools of calls are found */
     bool no_memory;                                /* for the names, or for the call at hand */
     struct answer *answers;                        /* one for each call, in their order */
     pthread_mutex_t lock;
@@ -506,6 +507,11 @@ static void run_here(struct turn *turn, struct answer *answer) {
     const struct format_call *call = answer->call;
     bool is_as_written = answer->arguments == call->arguments;
     answer->begun = true;
+    if (registry_number(turn->host->registry) != turn->snapshot) {
+        /* A call before it may have disabled the tool, or reloaded it. */
+        toolrack_tool_unref(answer->tool);
+        answer->tool = registry_get(turn->host->registry, answer->name);
+    }
     if (answer->tool == NULL) {
         (void)registry_not_called(turn->host->registry, answer->name, &answer->err);
         return;
@@ -677,6 +683,7 @@ static int make_answers(struct turn *turn, struct toolrack_error *err) {
     if (turn->answers == NULL) {
         return error_oom(err);
     }
+    turn->snapshot = registry_number(turn->host->registry);
     for (size_t i = 0; i < turn->message.count; i++) {
         struct answer *answer = &turn->answers[i];
         /* Members are set one by one: the error in the struct is large. */

@@ -168,10 +168,6 @@ static void entries_insert(struct entries *entries, const struct entries *more) 
     entries->disabled += more->disabled;
 }
 
-static void look_at_number(void *user, const struct snapshot *snapshot) {
-    *(uint64_t *)user = snapshot->number;
-}
-
 static void gather_leaf(struct gathering *gathering, const struct name_leaf *leaf) {
     for (uint32_t i = 0; i < leaf->count && !gathering->no_memory; i++) {
         struct toolrack_tool *tool = leaf->groups[i].call;
@@ -336,13 +332,11 @@ static int bring_up_to_date(struct indexed *indexed, struct toolrack_error *err)
 
 void indexed_follow(struct indexed *indexed) {
     OBJECT_CHECK(indexed, INDEXED_MAGIC);
-    uint64_t number = 0;
     if (!atomic_load(&indexed->wanted)) {
         return;
     }
     lock_take(&indexed->updating);
-    registry_look(indexed->registry, look_at_number, &number);
-    if (indexed->number < number) {
+    if (indexed->number < registry_number(indexed->registry)) {
         (void)bring_up_to_date(indexed, NULL);
     }
     lock_release(&indexed->updating);

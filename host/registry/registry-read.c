@@ -6,6 +6,13 @@
 #include "registry/rcu.h"
 #include "registry/registry-parts.h"
 
+uint64_t registry_number(struct registry *registry) {
+    rcu_read_begin();
+    uint64_t number = registry_current(registry)->number;
+    rcu_read_end();
+    return number;
+}
+
 struct toolrack_tool *registry_get(struct registry *registry, const char *selector) {
     rcu_read_begin();
     struct toolrack_tool *tool = find_tool(registry_current(registry), selector);

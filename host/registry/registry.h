@@ -151,6 +151,9 @@ int registry_remove(struct registry *registry, uint64_t uid, struct toolrack_err
 int registry_remove_name(struct registry *registry, const char *selector,
                          struct toolrack_error *err);
 
+/** The number of the current snapshot: another one says that something has changed. [any-thread] */
+uint64_t registry_number(struct registry *registry);
+
 /** Find "name", "name@version" or "name@range", as for toolrack_get(); a reference, or NULL.
  * [any-thread] */
 struct toolrack_tool *registry_get(struct registry *registry, const char *selector);
