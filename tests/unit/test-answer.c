@@ -129,17 +129,10 @@ static tr_status waits(struct tr_call *call) {
 }
 TR_JSON_TOOL(waits, "Waits for its end", TR_SCHEMA({"type" : "object"}))
 
-static struct toolrack *host;
-
-/* Disables `add`. */
-static tr_status close_add(struct tr_call *call) {
-    assert_int_equal(toolrack_set_enabled(host, "add", false, "the test", NULL), 0);
-    return tr_reply_text(call, "closed");
-}
-TR_JSON_TOOL(close_add, "Disables a tool", TR_SCHEMA({"type" : "object"}))
-
 TR_PLUGIN(("answers", .flags = TR_THREAD_SAFE), "1.0.0", add, own, shot, about, asks, keys, query,
-          either, meet, waits, close_add)
+          either, meet, waits)
+
+static struct toolrack *host;
 
 static int open_host(void **state) {
     (void)state;
@@ -253,26 +246,6 @@ static void json_that_looks_like_content_is_json(void **state) {
     assert_int_equal(toolrack_call(host, "shot", "{}", NULL, &picture, NULL), 0);
     assert_true(toolrack_result_is_content(picture));
     toolrack_result_free(picture);
-}
-
-/* Also where all calls of a turn run one behind the other on the caller's thread, since they are
- * quick: the tools are found before the first of them runs. */
-static void a_tool_that_a_call_disables_does_not_run(void **state) {
-    (void)state;
-    for (unsigned i = 0; i < 9; i++) {
-        CLEANUP(toolrack_result_freep) struct toolrack_result *result = NULL;
-        assert_int_equal(toolrack_call(host, "close_add", "{}", NULL, &result, NULL), 0);
-        assert_int_equal(toolrack_set_enabled(host, "add", true, "the test", NULL), 0);
-        CLEANUP(toolrack_result_freep) struct toolrack_result *sum = NULL;
-        assert_int_equal(toolrack_call(host, "add", "{\"a\":1}", NULL, &sum, NULL), 0);
-    }
-    ANTHROPIC(CALL("a", "add", "{\"a\":1}") "," CALL("b", "close_add", "{}") "," CALL("c", "add",
-                                                                                      "{\"a\":1}"),
-              NULL,
-              RESULT("a", "\"2.0\"") "," RESULT("b", "\"closed\"") "," RESULT(
-                      "c", FAILURE("Disabled: Tool 'add' is disabled; it is the app's own, which "
-                                   "can enable it (toolrack_set_enabled())")));
-    assert_int_equal(toolrack_set_enabled(host, "add", true, "the test", NULL), 0);
 }
 
 static void options_reach_every_call(void **state) {
@@ -540,7 +513,6 @@ int main(void) {
             cmocka_unit_test(results_stand_in_the_order_of_the_calls),
             cmocka_unit_test(calls_run_side_by_side),
             cmocka_unit_test(json_that_looks_like_content_is_json),
-            cmocka_unit_test(a_tool_that_a_call_disables_does_not_run),
             cmocka_unit_test(options_reach_every_call),
             cmocka_unit_test(a_deadline_holds_for_each_call),
             cmocka_unit_test(nobody_consents_for_a_model),
