@@ -165,8 +165,8 @@ static void readers_callers_choosers_and_a_writer(void **state) {
 
 /* ------------------------------------------------------------ many tools */
 
-#define MANY  400u
-#define PAIRS 150u
+#define MANY  200u
+#define PAIRS 60u
 #define FOUND 3u /* readers of many tools */
 
 static atomic_bool pairing;
