@@ -107,8 +107,8 @@ struct crew_limits {
     uint32_t idle_cpu_percent; /* of one CPU, between calls; see cpu.h */
 };
 
-/* Most values that are sent to a worker parsed: 4 MiB of them, beside the bytes of their strings.
- */
+/* Most values that are sent to a worker parsed: 4 MiB, beside the bytes of their strings. More of
+ * them take far more room than their text. */
 #define CREW_VALUES_MAX (256u * 1024)
 
 /** One call. What it points to is borrowed until crew_run() returns. */

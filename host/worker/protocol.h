@@ -4,8 +4,8 @@
  * machine's byte order, as both sides run on one machine and belong to one build. Each reader
  * function checks every length against the size of the payload, and checks that strings shown to
  * people are UTF-8: no frame of a worker can make the host read outside a payload or yield a value
- * that these structs do not allow. The worker checks the host's frames just as carefully: this
- * costs nothing, and both are fuzzed.
+ * that these structs do not allow. The worker checks the host's frames likewise, but not what the
+ * values of arguments contain, which the host parsed. Both are fuzzed.
  *
  * Strings that a reader function returns point into the payload, end with a zero there and are
  * valid as long as the payload (channel.h). Paths are bytes; all other strings are UTF-8. */
