@@ -4,6 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/json-pointer.h"
+#include "schema/uri.h"
+
 void rewrite_refuse(struct rewrite *rewrite, const struct place *place, const char *format, ...) {
     if (rewrite->refused) {
         return;
@@ -85,17 +90,28 @@ yyjson_mut_val *rewrite_copy(struct rewrite *rewrite, yyjson_mut_val *value) {
     return copy;
 }
 
-yyjson_mut_val *rewrite_resolve(const struct rewrite *rewrite, const char *reference) {
+yyjson_mut_val *rewrite_resolve(struct rewrite *rewrite, const char *reference) {
+    CLEANUP(arena_finish) struct arena arena;
+    char room[JSON_POINTER_MAX];
+    size_t length = 0;
+    arena_init(&arena, room, sizeof room);
     if (strcmp(reference, "#") == 0) {
         return rewrite->root;
     }
     if (reference[0] != '#' || reference[1] != '/') {
         return NULL;
     }
-    yyjson_mut_val *target = yyjson_mut_ptr_get(rewrite->root, reference + 1);
+    struct uri_part encoded = {reference + 1, strlen(reference + 1)};
+    const char *pointer = uri_decode(&arena, encoded, &length);
+    rewrite_check(rewrite, pointer != NULL);
+    if (pointer == NULL) {
+        return NULL;
+    }
+    yyjson_mut_val *target = yyjson_mut_ptr_getn(rewrite->root, pointer, length);
     if (target == NULL && strncmp(reference, OLD_DEFS, sizeof OLD_DEFS - 1) == 0) {
         yyjson_mut_val *defs = yyjson_mut_obj_get(rewrite->root, "$defs");
-        target = yyjson_mut_ptr_get(defs, reference + sizeof OLD_DEFS - 2);
+        pointer += sizeof OLD_DEFS - 3; /* to the slash before the name */
+        target = yyjson_mut_ptr_get(defs, pointer);
     }
     return target;
 }

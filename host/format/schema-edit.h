@@ -2,6 +2,7 @@
  *
  *   schema-rewrite.c  visits all of it
  *   schema-fold.c     merges several schemas into one
+ *   schema-resource.c references to a name, as pointers
  *   schema-type.c     names of types
  *   schema-strict.c   OpenAI's strict mode */
 #pragma once
@@ -82,7 +83,7 @@ bool rewrite_lists(yyjson_mut_val *list, const char *text, size_t length);
 yyjson_mut_val *rewrite_copy(struct rewrite *rewrite, yyjson_mut_val *value);
 
 /** The target of a local reference, or NULL. */
-yyjson_mut_val *rewrite_resolve(const struct rewrite *rewrite, const char *reference);
+yyjson_mut_val *rewrite_resolve(struct rewrite *rewrite, const char *reference);
 
 /** Whether a place is inside a copy of `target` that replaced a reference. */
 bool rewrite_is_inside(const struct place *place, const yyjson_mut_val *target);

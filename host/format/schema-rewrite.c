@@ -5,17 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ascii.h"
+#include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/json-pointer.h"
 #include "base/json.h"
 #include "base/param-header.h"
 #include "format/names.h"
 #include "format/schema-fold.h"
 #include "format/schema-keyword.h"
+#include "format/schema-resource.h"
 #include "format/schema-strict.h"
 #include "format/schema-type.h"
 #include "schema/draft.h"
 #include "schema/regex.h"
+#include "schema/uri.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
@@ -118,28 +121,26 @@ static bool keep_required(void *user, yyjson_mut_val *kept, yyjson_mut_val *name
 static void rename_in_reference(struct rewrite *rewrite, yyjson_mut_val *value) {
     static const char before[] = "#/properties/";
     const char *text = yyjson_mut_get_str(value);
-    CLEANUP(buf_finish) struct buf key = BUF_INIT;
-    CLEANUP(buf_finish) struct buf now = BUF_INIT;
+    CLEANUP(arena_finish) struct arena arena;
+    char room[JSON_POINTER_MAX];
     char wire[PROVIDER_KEY_MAX + 1];
+    arena_init(&arena, room, sizeof room);
     if (text == NULL || strncmp(text, before, sizeof before - 1) != 0) {
         return;
     }
     text += sizeof before - 1;
     size_t length = strcspn(text, "/");
-    for (size_t i = 0; i < length; i++) {
-        char c = text[i];
-        if (c == '~' && length - i > 1 && (text[i + 1] == '0' || text[i + 1] == '1')) {
-            c = text[++i] == '0' ? '~' : '/';
-        }
-        buf_add_char(&key, c);
+    size_t decoded = 0;
+    char *key = uri_decode(&arena, (struct uri_part){text, length}, &decoded);
+    rewrite_check(rewrite, key != NULL);
+    if (key == NULL ||
+        !format_wire_key(rewrite->provider->limits->keys, key,
+                         json_pointer_unescape(key, decoded, key), wire)) {
+        return;
     }
-    if (!key.failed && format_wire_key(rewrite->provider->limits->keys,
-                                       key.data != NULL ? key.data : "", key.length, wire)) {
-        buf_printf(&now, "%s%s%s", before, wire, text + length);
-        yyjson_mut_val *copy = now.failed ? NULL : yyjson_mut_strcpy(rewrite->doc, now.data);
-        rewrite_check(rewrite, copy != NULL && yyjson_mut_set_str(value, yyjson_mut_get_str(copy)));
-    }
-    rewrite_check(rewrite, !key.failed && !now.failed);
+    const char *now = arena_printf(&arena, "%s%s%s", before, wire, text + length);
+    yyjson_mut_val *copy = now != NULL ? yyjson_mut_strcpy(rewrite->doc, now) : NULL;
+    rewrite_check(rewrite, copy != NULL && yyjson_mut_set_str(value, yyjson_mut_get_str(copy)));
 }
 
 /* The same in all of a value. */
@@ -285,8 +286,7 @@ static bool correct_reference(struct rewrite *rewrite, const struct place *place
         }
         text = yyjson_mut_get_str(value);
     }
-    bool is_anchor = text[0] == '#' && text[1] != '/' && text[1] != '\0';
-    if (is_anchor || rewrite_resolve(rewrite, text) != NULL) {
+    if (rewrite_resolve(rewrite, text) != NULL) {
         return true;
     }
     format_report_add(rewrite->report, "rewritten", place,
@@ -881,8 +881,12 @@ int rewrite_text(struct rewrite *rewrite, const char *text, struct buf *out, boo
     if (!has_rule(rewrite, RULE_DIALECT)) {
         rewrite->is_old = says_dialect(rewrite->root, "draft-07");
         rewrite->says_dialect = rewrite->is_old || says_dialect(rewrite->root, "2020-12");
-    } else if (says_dialect(rewrite->root, "draft-07")) {
-        leave_references_alone(rewrite, rewrite->root);
+    } else {
+        bool is_draft_7 = says_dialect(rewrite->root, "draft-07");
+        if (is_draft_7) {
+            leave_references_alone(rewrite, rewrite->root);
+        }
+        rewrite_resources(rewrite, is_draft_7);
     }
     rewrite_root(rewrite);
     rewrite->is_object = yyjson_mut_equals_str(yyjson_mut_obj_get(rewrite->root, "type"), "object");

@@ -28,6 +28,7 @@ struct translation {
     bool is_native;  /* its draft is known as it is: its own keywords stay */
     bool refs_alone; /* its draft ignores what is beside a reference */
     unsigned ids;
+    yyjson_mut_val *resource; /* the innermost schema with a URI of its own, or the root */
     translate_report *report;
     void *user;
     char pointer[JSON_POINTER_MAX]; /* of the current place */
@@ -252,6 +253,19 @@ static void leave_alone(struct translation *t, yyjson_mut_val *schema) {
     }
 }
 
+/* Whether a schema has a name that 2020-12 does not know: `id` of draft 4, or an `$id` that is a
+ * fragment alone. */
+static bool has_old_id(yyjson_mut_val *schema, const char *id) {
+    return yyjson_mut_equals_str(yyjson_mut_obj_get(schema, "id"), id) ||
+           (id[0] == '#' && yyjson_mut_equals_str(yyjson_mut_obj_get(schema, "$id"), id));
+}
+
+/* Whether a schema has a URI of its own, on which the references in it depend. */
+static bool is_resource(yyjson_mut_val *schema) {
+    const char *id = yyjson_mut_get_str(yyjson_mut_obj_get(schema, "$id"));
+    return id != NULL && id[0] != '\0' && id[0] != '#';
+}
+
 /* The pointer of the schema that has an id, below a value; false: there is none. */
 static bool find_id(yyjson_mut_val *value, const char *id, unsigned depth,
                     char pointer[JSON_POINTER_MAX]) {
@@ -260,8 +274,7 @@ static bool find_id(yyjson_mut_val *value, const char *id, unsigned depth,
     size_t count;
     yyjson_mut_val *key;
     yyjson_mut_val *child;
-    if (yyjson_mut_equals_str(yyjson_mut_obj_get(value, "id"), id) ||
-        yyjson_mut_equals_str(yyjson_mut_obj_get(value, "$id"), id)) {
+    if (has_old_id(value, id)) {
         return true;
     }
     yyjson_mut_obj_foreach(value, at, count, key, child) {
@@ -283,13 +296,14 @@ static bool find_id(yyjson_mut_val *value, const char *id, unsigned depth,
     return false;
 }
 
-/* A reference to an id becomes one to the place of the schema that has it. */
+/* A reference to an id of an earlier draft becomes one to the place of the schema that has it. A
+ * URI in `$id` is found as it is. */
 static void update_reference(struct translation *t, yyjson_mut_val *schema) {
     yyjson_mut_val *reference = yyjson_mut_obj_get(schema, "$ref");
     const char *text = yyjson_mut_get_str(reference);
     char place[JSON_POINTER_MAX] = "";
     if (text == NULL || t->is_native || strcmp(text, "#") == 0 || strncmp(text, "#/", 2) == 0 ||
-        t->ids++ >= IDS_MAX || !find_id(t->root, text, 0, place) || strchr(place, '%') != NULL) {
+        t->ids++ >= IDS_MAX || !find_id(t->resource, text, 0, place) || strchr(place, '%') != NULL) {
         return;
     }
     char now[JSON_POINTER_MAX + 1];
@@ -348,10 +362,12 @@ static void walk(struct translation *t, const struct pass *pass, yyjson_mut_val 
     if (!yyjson_mut_is_obj(schema) || depth > SCHEMA_DEPTH_MAX) {
         return;
     }
+    size_t end = strlen(t->pointer);
+    yyjson_mut_val *around = t->resource;
+    t->resource = is_resource(schema) ? schema : around;
     if (pass->before != NULL) {
         pass->before(t, schema);
     }
-    size_t end = strlen(t->pointer);
     for (unsigned i = 0; i < KEYWORD_COUNT; i++) {
         const struct keyword_row *row = &keyword_rows[i];
         yyjson_mut_val *value =
@@ -374,6 +390,7 @@ static void walk(struct translation *t, const struct pass *pass, yyjson_mut_val 
     if (pass->after != NULL) {
         pass->after(t, schema);
     }
+    t->resource = around;
 }
 
 static void prepare(struct translation *t, yyjson_mut_val *schema) {
@@ -505,11 +522,30 @@ static bool move_reference(const struct translation *t, yyjson_mut_val *referenc
     return true;
 }
 
+/* The definition of the root whose `$id` is the reference, or NULL. */
+static yyjson_mut_val *find_named(const struct translation *t, const char *reference) {
+    static const char *const maps[] = {"$defs", "definitions"};
+    for (size_t i = 0; i < ARRAY_LENGTH(maps); i++) {
+        size_t at;
+        size_t count;
+        yyjson_mut_val *key;
+        yyjson_mut_val *schema;
+        yyjson_mut_obj_foreach(yyjson_mut_obj_get(t->root, maps[i]), at, count, key, schema) {
+            if (yyjson_mut_equals_str(yyjson_mut_obj_get(schema, "$id"), reference)) {
+                return schema;
+            }
+        }
+    }
+    return NULL;
+}
+
 /* Replace the root's reference. @return false: it has none that can be */
 static bool resolve_reference(struct translation *t) {
     yyjson_mut_val *reference = yyjson_mut_obj_get(t->root, "$ref");
     const char *text = yyjson_mut_get_str(reference);
-    yyjson_mut_val *target = text != NULL && begins(text, "#/") ? find_target(t, text) : NULL;
+    yyjson_mut_val *target = text == NULL         ? NULL
+                             : begins(text, "#/") ? find_target(t, text)
+                                                  : find_named(t, text);
     return target != NULL &&
            (may_be_inlined(t, target) ? inline_target(t, target) : move_reference(t, reference));
 }
@@ -545,7 +581,8 @@ void translate_schema(yyjson_mut_doc *doc, yyjson_mut_val *schema, translate_rep
                       void *user) {
     static const struct pass references = {.before = update_reference};
     static const struct pass all = {.before = prepare, .after = finish};
-    struct translation t = {.doc = doc, .root = schema, .report = report, .user = user};
+    struct translation t = {
+            .doc = doc, .root = schema, .resource = schema, .report = report, .user = user};
     read_draft(&t);
     walk(&t, &references, schema, 0); /* while the ids are there */
     walk(&t, &all, schema, 0);

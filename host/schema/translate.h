@@ -9,7 +9,8 @@
  *   required: true at a property                  its name in `required`
  *   nullable: true beside a type                  that type or null, in an enum too
  *   a keyword that is null, an empty enum         none
- *   a reference to the id of a schema             one to its place
+ *   a reference to an `id`, or to an `$id` that   one to its place
+ *     is a name alone
  *   $schema of drafts 3 to 6, OpenAPI 3.1         none
  *   a reference at the root                       what it refers to
  *   no type at the root                           object

@@ -783,6 +783,32 @@ static void what_generators_write_is_exported(void **state) {
     assert_true(for_each_line(TEST_GOLDEN "/generated-schemas.jsonl", check_generated, NULL) > 100);
 }
 
+static void fail_change(void *user, const char *pointer, const char *fix, const char *cause) {
+    (void)user;
+    fail_msg("%s: %s; %s", pointer, cause, fix);
+}
+
+/* A URI in `$id` is JSON Schema 2020-12 as it is; providers follow pointers alone. */
+static void names_of_schemas_become_places(void **state) {
+    (void)state;
+    static const char text[] =
+            "{\"type\":\"object\",\"properties\":{\"n\":{\"$id\":\"T0\",\"type\":\"object\","
+            "\"properties\":{\"k\":{\"$ref\":\"T0\"},\"o\":{\"$ref\":\"#/properties/k\"}}}}}";
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    CLEANUP(buf_finish) struct buf report = BUF_INIT;
+    const struct format_tool tool = tool_of("tree", text);
+    yyjson_doc *read = yyjson_read(text, sizeof text - 1, 0);
+    yyjson_mut_doc *doc = yyjson_doc_mut_copy(read, NULL);
+    translate_schema(doc, yyjson_mut_doc_get_root(doc), fail_change, NULL);
+    yyjson_mut_doc_free(doc);
+    yyjson_doc_free(read);
+    assert_false(describe(TOOLRACK_FORMAT_ANTHROPIC, &tool, &out, &report));
+    assert_non_null(strstr(out.data, "{\"n\":{\"type\":\"object\",\"properties\":{"
+                                     "\"k\":{\"$ref\":\"#/properties/n\"},"
+                                     "\"o\":{\"$ref\":\"#/properties/n/properties/k\"}}}}"));
+    assert_non_null(strstr(report.data, "the reference \\\"T0\\\" is written"));
+}
+
 /* ------------------------------------------------------------------ memory */
 
 static void translate_without_memory(yyjson_val *line, void *user) {
@@ -899,6 +925,7 @@ int main(void) {
             cmocka_unit_test(awkward_tools_become_what_is_written),
             cmocka_unit_test(tools_in_the_wild_are_taken),
             cmocka_unit_test(what_generators_write_is_exported),
+            cmocka_unit_test(names_of_schemas_become_places),
             cmocka_unit_test(a_hint_that_nobody_gave_is_left_out),
             cmocka_unit_test(a_schema_is_translated_wholly),
             cmocka_unit_test(without_memory_it_says_so),
