@@ -1,8 +1,8 @@
 /* signature.h - the call of a C function with values from JSON.
  *
- * A signature is a typed tool's parameters and result, prepared for calls: in registers where
- * all of it fits into them (ffi/direct.h), else by libffi. A call has three steps,
- * between which the caller may check the time or whether the function failed:
+ * A signature is a typed tool's parameters and result, prepared for calls: in registers if all of
+ * it fits into them (ffi/direct.h), else by libffi. A call has three steps, between which the
+ * caller may check the time or whether the function failed:
  *
  *     signature_bind(signature, values, arena, &frame, err)         JSON to C values
  *     signature_invoke(signature, function, call, &frame)           the function runs
