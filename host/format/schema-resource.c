@@ -136,9 +136,8 @@ static char *point(struct resources *resources, const char *base, const char *re
     size_t length = 0;
     const char *uri = resolve(resources, base, reference, &fragment);
     char *decoded = uri != NULL ? uri_decode(arena, fragment, &length) : NULL;
-    bool is_pointer = length == 0 || decoded[0] == '/';
-    const char *wanted = decoded == NULL || is_pointer ? uri
-                                                       : arena_printf(arena, "%s#%s", uri, decoded);
+    bool is_pointer = decoded == NULL || length == 0 || decoded[0] == '/';
+    const char *wanted = is_pointer ? uri : arena_printf(arena, "%s#%s", uri, decoded);
     const struct name *name = wanted != NULL ? find_name(resources, wanted) : NULL;
     char *pointer = name == NULL ? NULL
                                  : arena_printf(arena, "#%s%.*s", name->pointer,

@@ -42,7 +42,7 @@ static void not_strict(struct strict *strict, const struct place *place, const c
 }
 
 /* Whether a schema says plainly that it allows null, also by way of references and alternatives. */
-static bool looks_nullable(const struct rewrite *rewrite, yyjson_mut_val *schema, unsigned *left) {
+static bool looks_nullable(struct rewrite *rewrite, yyjson_mut_val *schema, unsigned *left) {
     const char *reference = yyjson_mut_get_str(yyjson_mut_obj_get(schema, "$ref"));
     yyjson_mut_val *choices = yyjson_mut_obj_get(schema, "enum");
     yyjson_mut_val *constant = yyjson_mut_obj_get(schema, "const");
@@ -71,13 +71,13 @@ static bool looks_nullable(const struct rewrite *rewrite, yyjson_mut_val *schema
                          : several != NULL || choices != NULL || constant != NULL);
 }
 
-static bool allows_null(const struct rewrite *rewrite, yyjson_mut_val *schema) {
+static bool allows_null(struct rewrite *rewrite, yyjson_mut_val *schema) {
     unsigned left = NULLABLE_TRIED_MAX;
     return looks_nullable(rewrite, schema, &left);
 }
 
 /* Whether a property that is not required may become so: the model then writes null. */
-static bool may_be_required(const struct rewrite *rewrite, yyjson_mut_val *schema) {
+static bool may_be_required(struct rewrite *rewrite, yyjson_mut_val *schema) {
     yyjson_mut_val *known = yyjson_mut_obj_get(schema, "default");
     return allows_null(rewrite, schema) && (known == NULL || yyjson_mut_is_null(known));
 }

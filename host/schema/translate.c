@@ -303,7 +303,8 @@ static void update_reference(struct translation *t, yyjson_mut_val *schema) {
     const char *text = yyjson_mut_get_str(reference);
     char place[JSON_POINTER_MAX] = "";
     if (text == NULL || t->is_native || strcmp(text, "#") == 0 || strncmp(text, "#/", 2) == 0 ||
-        t->ids++ >= IDS_MAX || !find_id(t->resource, text, 0, place) || strchr(place, '%') != NULL) {
+        t->ids++ >= IDS_MAX || !find_id(t->resource, text, 0, place) ||
+        strchr(place, '%') != NULL) {
         return;
     }
     char now[JSON_POINTER_MAX + 1];
@@ -526,11 +527,9 @@ static bool move_reference(const struct translation *t, yyjson_mut_val *referenc
 static yyjson_mut_val *find_named(const struct translation *t, const char *reference) {
     static const char *const maps[] = {"$defs", "definitions"};
     for (size_t i = 0; i < ARRAY_LENGTH(maps); i++) {
-        size_t at;
-        size_t count;
-        yyjson_mut_val *key;
         yyjson_mut_val *schema;
-        yyjson_mut_obj_foreach(yyjson_mut_obj_get(t->root, maps[i]), at, count, key, schema) {
+        yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(yyjson_mut_obj_get(t->root, maps[i]));
+        while ((schema = yyjson_mut_obj_iter_get_val(yyjson_mut_obj_iter_next(&iter))) != NULL) {
             if (yyjson_mut_equals_str(yyjson_mut_obj_get(schema, "$id"), reference)) {
                 return schema;
             }
