@@ -7,6 +7,7 @@
 #include "base/json-equal.h"
 #include "base/json-place.h"
 #include "base/json-write.h"
+#include "base/json.h"
 #include "cli/clients.h"
 #include "cli/json.h"
 
@@ -165,6 +166,10 @@ int clients_edit(const struct client *client, const struct client_command *comma
         return error_oom(err);
     }
     yyjson_val *root = yyjson_doc_get_root(doc);
+    if (json_is_deeper(root,
+                       JSON_EQUAL_DEPTH_MAX - 8)) { /* is_right() compares it, with an entry */
+        return refuse(client, "it is nested too deep to be changed", err);
+    }
     yyjson_val *servers = yyjson_obj_get(root, client->servers);
     if (!yyjson_is_obj(root) || (servers != NULL && !yyjson_is_obj(servers))) {
         char what[128];

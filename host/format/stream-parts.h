@@ -14,6 +14,9 @@
 #define STREAM_EVENT_MAX   FORMAT_MESSAGE_MAX
 /* Most blocks, items or calls of one message. */
 #define STREAM_ITEMS_MAX   4096u
+/* Most levels of arrays and objects in one event, and in arguments that come as text: the message
+ * has a few more around them, and may have JSON_DEEPER_MAX. */
+#define STREAM_DEPTH_MAX   (JSON_DEEPER_MAX - 8u)
 /* Most members of one of them: a look-up reads them one after the other. */
 #define STREAM_MEMBERS_MAX 1024u
 

@@ -45,6 +45,15 @@ static int refuse(struct toolrack_error *err, const struct buf *text, const char
                      text->data != NULL ? text->data : "");
 }
 
+/* Whatever copies, compares or reads the message later may go down its levels by recursion. */
+static int check_depth(const yyjson_doc *doc, const char *what, struct toolrack_error *err) {
+    return doc != NULL && json_is_deeper(doc->root, STREAM_DEPTH_MAX)
+                   ? error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                               "%s is nested deeper than the %u levels allowed", what,
+                               STREAM_DEPTH_MAX)
+                   : 0;
+}
+
 /* Parse JSON; NULL: a failure, `ret_why` says which. Half a surrogate pair is kept: the other half
  * may be at the start of the next piece of the same string. */
 static yyjson_doc *read_json(struct toolrack_stream *stream, const struct buf *text,
@@ -72,6 +81,9 @@ static int take_parsed(struct toolrack_stream *stream, const struct buf *text, y
     yyjson_val *event = yyjson_doc_get_root(doc);
     if (doc == NULL && why->code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         return error_oom(err);
+    }
+    if (check_depth(doc, "an event of the stream", err) < 0) {
+        return TOOLRACK_E_LIMIT_EXCEEDED;
     }
     if (stream->is_failure) {
         if (yyjson_is_obj(event) && stream_is_error(event, err)) {
@@ -356,7 +368,8 @@ int toolrack_stream_feed(struct toolrack_stream *stream, const char *bytes, size
     return feed(stream, bytes, length, &stream->error) < 0 ? tell_error(stream, err) : 0;
 }
 
-/* Text that is a JSON object becomes that object; other text becomes an object that contains it. */
+/* Text that is a JSON object becomes that object; other text, and that of an object which is nested
+ * too deep, becomes an object that contains it. */
 static yyjson_mut_val *read_value(struct toolrack_stream *stream, const struct buf *text) {
     if (text->length == 0) {
         return yyjson_mut_obj(stream->doc);
@@ -366,7 +379,8 @@ static yyjson_mut_val *read_value(struct toolrack_stream *stream, const struct b
     yyjson_doc *doc =
             json_read_lenient(text->data, text->length, YYJSON_READ_BIGNUM_AS_RAW, NULL, &why);
     yyjson_val *value = yyjson_doc_get_root(doc);
-    if (yyjson_is_obj(value) || (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)) {
+    bool is_object = yyjson_is_obj(value) && !json_is_deeper(value, STREAM_DEPTH_MAX);
+    if (is_object || (doc == NULL && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)) {
         return yyjson_val_mut_copy(stream->doc, value);
     }
     yyjson_mut_val *broken = yyjson_mut_obj(stream->doc);
@@ -388,6 +402,9 @@ static int take_whole_parsed(struct toolrack_stream *stream, yyjson_doc *doc,
     if (doc == NULL) {
         return refuse(err, &stream->data,
                       "the response is neither an event stream nor one JSON text");
+    }
+    if (check_depth(doc, "the response", err) < 0) {
+        return TOOLRACK_E_LIMIT_EXCEEDED;
     }
     if (stream_is_error(root, err)) {
         return TOOLRACK_E_EXECUTION_FAILED;

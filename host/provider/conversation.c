@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json-lenient.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
@@ -334,7 +335,8 @@ static bool append_message(struct conversation *conversation, struct buf *texts,
 /* How often arguments may be JSON text within a JSON string; toolrack_answer() takes as many. */
 #define ENCODED_MAX 3u
 
-/* Read arguments as toolrack_answer() does; `ret_why` says why there is NULL. */
+/* Read arguments as toolrack_answer() does; NULL: it cannot, or memory is out, as `ret_why` says.
+ */
 static yyjson_doc *read_arguments(const char *text, size_t length, yyjson_read_err *ret_why) {
     yyjson_doc *doc = json_read_lenient(text, length, READ_FLAGS, NULL, ret_why);
     for (unsigned i = 0; i < ENCODED_MAX && yyjson_is_str(yyjson_doc_get_root(doc)); i++) {
@@ -343,6 +345,10 @@ static yyjson_doc *read_arguments(const char *text, size_t length, yyjson_read_e
                                               READ_FLAGS, NULL, ret_why);
         yyjson_doc_free(doc);
         doc = inner;
+    }
+    if (doc != NULL && json_is_deeper(yyjson_doc_get_root(doc), JSON_DEEPER_MAX)) {
+        yyjson_doc_free(doc);
+        doc = NULL;
     }
     return doc;
 }
@@ -443,6 +449,11 @@ int conversation_add_message(struct conversation *conversation, const char *mess
     size_t before = conversation->count;
     const bool has_objects = conversation->format == TOOLRACK_FORMAT_ANTHROPIC ||
                              conversation->format == TOOLRACK_FORMAT_GEMINI;
+    if (doc != NULL && json_is_deeper(yyjson_doc_get_root(doc), JSON_DEEPER_MAX)) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the model's message is nested deeper than the %u levels allowed",
+                         JSON_DEEPER_MAX);
+    }
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *mended =
             doc != NULL && !has_objects ? mend_arguments(conversation->format, doc) : NULL;

@@ -719,6 +719,62 @@ static void what_is_no_message_changes_nothing(void **state) {
             TOOLRACK_E_INVALID);
 }
 
+static void add_levels(struct buf *out, size_t levels) {
+    for (size_t i = 0; i < levels; i++) {
+        buf_add_char(out, '[');
+    }
+    for (size_t i = 0; i < levels; i++) {
+        buf_add_char(out, ']');
+    }
+}
+
+/* Of a transcript, too: what a message is mended with goes down its levels by recursion. */
+static void a_message_that_is_nested_too_deep_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        enum toolrack_format format;
+        const char *before, *after;
+        int code;
+    } cases[] = {
+            {TOOLRACK_FORMAT_OPENAI, "{\"role\":\"assistant\",\"c\":", "}", TOOLRACK_E_INVALID},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES, "[{\"type\":\"message\",\"content\":", "}]",
+             TOOLRACK_E_INVALID},
+            {TOOLRACK_FORMAT_ANTHROPIC, "{\"role\":\"assistant\",\"content\":", "}",
+             TOOLRACK_E_INVALID},
+            {TOOLRACK_FORMAT_GEMINI, "{\"role\":\"model\",\"parts\":", "}", TOOLRACK_E_INVALID},
+            {TOOLRACK_FORMAT_OLLAMA,
+             "{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"f\","
+             "\"arguments\":{\"a\":",
+             "}}}]}", TOOLRACK_E_INVALID},
+            /* As text they are only bytes: {} is sent. */
+            {TOOLRACK_FORMAT_OLLAMA,
+             "{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"f\","
+             "\"arguments\":\"{\\\"a\\\":",
+             "}\"}}]}", 0},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        CLEANUP(buf_finish) struct buf message = BUF_INIT;
+        struct conversation conversation;
+        struct toolrack_error err;
+        assert_int_equal(
+                conversation_init(&conversation, cases[i].format, "m", NULL, "[]", "t", NULL), 0);
+        buf_add_text(&message, cases[i].before);
+        add_levels(&message, 200000);
+        buf_add_text(&message, cases[i].after);
+        assert_false(message.failed);
+        assert_int_equal(
+                conversation_add_message(&conversation, message.data, message.length, &err),
+                cases[i].code);
+        assert_int_equal(conversation.count, cases[i].code < 0 ? 1 : 2);
+        if (cases[i].code < 0) {
+            assert_non_null(strstr(err.message, "nested deeper than the 128 levels allowed"));
+        } else {
+            assert_non_null(strstr(conversation.messages.data, "\"arguments\":{}"));
+        }
+        conversation_finish(&conversation);
+    }
+}
+
 /* --------------------------------------------------------------------- said */
 
 static void add_line(void *user, const struct said_call *call) {
@@ -1014,6 +1070,7 @@ int main(void) {
             cmocka_unit_test(extras_are_behind_the_messages),
             cmocka_unit_test(a_refusal_names_an_extra),
             cmocka_unit_test(what_is_no_message_changes_nothing),
+            cmocka_unit_test(a_message_that_is_nested_too_deep_is_refused),
             cmocka_unit_test(calls_are_shown),
             cmocka_unit_test(a_text_is_shown_on_one_line),
             cmocka_unit_test(names_are_shown_with_codes),

@@ -126,7 +126,19 @@ static void a_text_without_a_place_is_refused(void **state) {
         assert_non_null(strstr(err.message, rows[i].why));
         assert_non_null(strstr(err.message, "toolrack mcp --print-config cursor"));
     }
+    CLEANUP(buf_finish) struct buf deep = BUF_INIT;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
     struct toolrack_error err = {0};
+    buf_add_text(&deep, "{\"a\":");
+    for (size_t i = 0; i < 400000; i++) {
+        buf_add_char(&deep, i < 200000 ? '[' : ']');
+    }
+    buf_add_char(&deep, '}');
+    assert_false(deep.failed);
+    assert_int_equal(
+            clients_edit(client_of("cursor"), &command, deep.data, deep.length, &text, &err),
+            TOOLRACK_E_INVALID);
+    assert_non_null(strstr(err.message, "it is nested too deep to be changed"));
     assert_null(clients_find("netscape", &err));
     assert_non_null(strstr(err.message, "claude-desktop, claude-code, "));
 }

@@ -864,6 +864,111 @@ static void an_event_has_so_many_bytes_and_no_more(void **state) {
     assert_non_null(strstr(err.message, "67108864"));
 }
 
+/* An event or a response in which text stands in place of "@", nested so many times in arrays. */
+static char *write_nested(const char *around, size_t levels) {
+    struct buf out = BUF_INIT;
+    const char *place = strchr(around, '@');
+    assert_non_null(place);
+    buf_add(&out, around, (size_t)(place - around));
+    for (size_t i = 0; i < levels; i++) {
+        buf_add_char(&out, '[');
+    }
+    for (size_t i = 0; i < levels; i++) {
+        buf_add_char(&out, ']');
+    }
+    buf_add_text(&out, place + 1);
+    assert_false(out.failed);
+    return out.data;
+}
+
+static int take_nested(enum toolrack_format format, const char *around, size_t levels,
+                       struct toolrack_stream **ret, struct toolrack_error *err) {
+    CLEANUP(freep) char *bytes = write_nested(around, levels);
+    int code = toolrack_stream_new(format, NULL, NULL, ret, err);
+    code = code < 0 ? code : toolrack_stream_feed(*ret, bytes, strlen(bytes), err);
+    return code < 0 ? code : toolrack_stream_end(*ret, &(const char *){NULL}, NULL, err);
+}
+
+/* Later a message is copied by recursion, which no stack is long enough for. */
+static void an_event_has_so_many_levels_and_no_more(void **state) {
+    (void)state;
+    static const struct {
+        enum toolrack_format format;
+        const char *around;
+        size_t levels; /* of the event around "@" */
+    } events[] = {
+            {TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"content\":\"a\",\"c\":@}}]}\n\ndata: [DONE]\n\n",
+             4},
+            {TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"content\":@}}]}\n\ndata: [DONE]\n\n", 4},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"message\":{\"role\":\"assistant\",\"content\":\"a\",\"c\":@}}]}", 4},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "data: {\"type\":\"response.completed\",\"response\":{\"output\":[{\"type\":"
+             "\"reasoning\",\"summary\":@}]}}\n\n",
+             4},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":"
+             "\"tool_use\",\"id\":\"a\",\"name\":\"f\",\"input\":{\"a\":@}}}\n\n"
+             "data: {\"type\":\"message_stop\"}\n\n",
+             3},
+            {TOOLRACK_FORMAT_GEMINI,
+             "data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"f\","
+             "\"args\":{\"a\":@}}}]},\"finishReason\":\"STOP\"}]}\n\n",
+             8},
+            {TOOLRACK_FORMAT_OLLAMA,
+             "{\"message\":{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":[{\"function\":{"
+             "\"name\":\"f\",\"arguments\":{\"a\":@}}}]},\"done\":true}\n",
+             6},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(events); i++) {
+        const size_t most = STREAM_DEPTH_MAX - events[i].levels;
+        CLEANUP(toolrack_stream_freep) struct toolrack_stream *sound = NULL;
+        CLEANUP(toolrack_stream_freep) struct toolrack_stream *deeper = NULL;
+        CLEANUP(toolrack_stream_freep) struct toolrack_stream *deepest = NULL;
+        CLEANUP(format_message_finish) struct format_message message = {0};
+        struct toolrack_error err = {0};
+        size_t length;
+        const char *text;
+        assert_int_equal(take_nested(events[i].format, events[i].around, most, &sound, &err), 0);
+        assert_int_equal(toolrack_stream_end(sound, &text, &length, &err), 0);
+        assert_int_equal(format_read_message(events[i].format, text, length, &message, &err), 0);
+        assert_int_equal(take_nested(events[i].format, events[i].around, most + 1, &deeper, &err),
+                         TOOLRACK_E_LIMIT_EXCEEDED);
+        assert_non_null(strstr(err.message, "nested deeper than the 120 levels allowed"));
+        assert_int_equal(take_nested(events[i].format, events[i].around, 200000, &deepest, &err),
+                         TOOLRACK_E_LIMIT_EXCEEDED);
+    }
+}
+
+/* A call fails by its own arguments alone. */
+static void arguments_have_so_many_levels_and_no_more(void **state) {
+    (void)state;
+    static const char around[] =
+            "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":"
+            "\"tool_use\",\"id\":\"a\",\"name\":\"f\",\"input\":{}}}\n\n"
+            "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
+            "\"input_json_delta\",\"partial_json\":\"{\\\"a\\\":@}\"}}\n\n"
+            "data: {\"type\":\"message_stop\"}\n\n";
+    static const size_t levels[] = {STREAM_DEPTH_MAX - 1, STREAM_DEPTH_MAX, 200000};
+    for (size_t i = 0; i < ARRAY_LENGTH(levels); i++) {
+        CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+        CLEANUP(format_message_finish) struct format_message message = {0};
+        struct toolrack_error err = {0};
+        size_t length;
+        const char *text;
+        assert_int_equal(take_nested(TOOLRACK_FORMAT_ANTHROPIC, around, levels[i], &stream, &err),
+                         0);
+        assert_int_equal(toolrack_stream_end(stream, &text, &length, &err), 0);
+        assert_int_equal(
+                format_read_message(TOOLRACK_FORMAT_ANTHROPIC, text, length, &message, &err), 0);
+        assert_int_equal(message.count, 1);
+        assert_int_equal(strncmp(message.calls[0].arguments, "{\"a\":[[", 7), 0);
+        assert_int_equal(strstr(text, TURN_BROKEN_INPUT) != NULL, i > 0);
+    }
+}
+
 /* -------------------------------------------------------------------- memory */
 
 static int whole(const struct sample *sample, struct toolrack_error *err) {
@@ -912,6 +1017,8 @@ int main(void) {
             cmocka_unit_test(a_part_has_so_many_members_and_no_more),
             cmocka_unit_test(a_message_has_so_many_parts_and_no_more),
             cmocka_unit_test(an_event_has_so_many_bytes_and_no_more),
+            cmocka_unit_test(an_event_has_so_many_levels_and_no_more),
+            cmocka_unit_test(arguments_have_so_many_levels_and_no_more),
             cmocka_unit_test(without_memory_it_says_so),
     };
     return cmocka_run_group_tests_name("stream", tests, NULL, NULL);
