@@ -5,6 +5,9 @@
  * tools that were quick so far run on the caller's thread one after the other, for a limited time.
  * A call that fails, or cannot be submitted, gives a result with the error, for the model.
  *
+ * Of several calls that a person is asked about, each asks after those before it in the message
+ * were answered, so that the questions come in the order of the calls.
+ *
  * Somebody may watch the calls. What they report on their threads is kept in their struct, and the
  * thread that waits for them tells it: of progress only the last. */
 #include <stddef.h>
@@ -23,6 +26,7 @@
 #include "base/name.h"
 #include "format/definitions.h"
 #include "format/turn.h"
+#include "permit/permit.h"
 #include "registry/text.h"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
@@ -52,6 +56,8 @@ struct answer {
     struct toolrack_result *result; /* NULL: it failed, or is the conversation's own */
     struct buf own;                 /* result of a call of the conversation's own */
     struct toolrack_error err;
+    size_t question; /* which of the turn's questions it asks, from 1; 0: none */
+    bool decided;    /* its question was answered */
 
     /* With a watch, under the lock of the turn. */
     struct toolrack_call_options options; /* those of the turn, by way of this call */
@@ -78,7 +84,8 @@ struct turn {
     struct answer *answers;                        /* one for each call, in their order */
     pthread_mutex_t lock;
     pthread_cond_t over;
-    size_t running; /* submitted and not ended */
+    size_t running;   /* submitted and not ended */
+    size_t questions; /* calls about which a person is asked, as foreseen */
 };
 
 static void turn_finish(struct turn *turn) {
@@ -425,7 +432,7 @@ static void take_progress(void *user, double done, double total, const char *mes
     answer->done = done;
     answer->total = total;
     answer->said = said;
-    (void)pthread_cond_signal(&answer->turn->over);
+    (void)pthread_cond_broadcast(&answer->turn->over);
     (void)pthread_mutex_unlock(&answer->turn->lock);
     free(before);
     if (app->progress != NULL) {
@@ -443,10 +450,75 @@ static void take_log(void *user, enum toolrack_log_level level, const char *line
     app->log(app->user, level, line);
 }
 
-static int approve(void *user, const struct toolrack_approval_request *request) {
-    const struct toolrack_call_options *app = ((const struct answer *)user)->turn->options;
-    return app->approve(app->user, request);
+/* ---------------------------------------------------------------- questions */
+
+static bool may_be_asked_about(struct toolrack *host, struct toolrack_tool *tool,
+                               const struct toolrack_call_options *options) {
+    bool asks = false;
+    struct toolrack_error unheard;
+    return toolrack_tool_permission(tool) == TOOLRACK_PERMISSION_CONFIRM &&
+           permit_foresee(host->permit, tool, options, &asks, &unheard) == 0 && asks;
 }
+
+/* Number the calls about which a person is asked. */
+static void number_questions(struct turn *turn) {
+    bool has_approver = turn->options->approve != NULL || turn->host->options.approve != NULL;
+    for (size_t i = 0; has_approver && i < turn->message.count; i++) {
+        struct answer *answer = &turn->answers[i];
+        if (!answer->begun && answer->tool != NULL &&
+            may_be_asked_about(turn->host, answer->tool, turn->options)) {
+            answer->question = ++turn->questions;
+        }
+    }
+}
+
+static bool asks_before(const struct answer *answer) {
+    for (const struct answer *other = answer->turn->answers; other < answer; other++) {
+        if (other->question > 0 && !other->decided && !other->ended) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void set_decided(struct answer *answer) {
+    struct turn *turn = answer->turn;
+    (void)pthread_mutex_lock(&turn->lock);
+    answer->decided = true;
+    (void)pthread_cond_broadcast(&turn->over);
+    (void)pthread_mutex_unlock(&turn->lock);
+}
+
+static int ask_approver(const struct turn *turn, const struct toolrack_approval_request *request) {
+    const struct toolrack_call_options *app = turn->options;
+    const struct toolrack_options *host = &turn->host->options;
+    return app->approve != NULL ? app->approve(app->user, request)
+                                : host->approve(host->user, request);
+}
+
+/* The time in it does not count against the deadline of the call. */
+static int approve(void *user, const struct toolrack_approval_request *request) {
+    struct answer *answer = user;
+    struct turn *turn = answer->turn;
+    struct toolrack_approval_request numbered = *request;
+    CLEANUP(buf_finish) struct buf reason = BUF_INIT;
+    if (turn->questions < 2 || answer->question == 0) {
+        return ask_approver(turn, request);
+    }
+    buf_printf(&reason, "%s (question %zu of %zu)", request->reason, answer->question,
+               turn->questions);
+    numbered.reason = reason.failed ? request->reason : reason.data;
+    (void)pthread_mutex_lock(&turn->lock);
+    while (asks_before(answer)) {
+        (void)pthread_cond_wait(&turn->over, &turn->lock);
+    }
+    (void)pthread_mutex_unlock(&turn->lock);
+    int decision = ask_approver(turn, &numbered);
+    set_decided(answer);
+    return decision;
+}
+
+/* ------------------------------------------------------------------ options */
 
 static int ask_inputs(void *user, struct toolrack_input *inputs, size_t count) {
     const struct toolrack_call_options *app = ((const struct answer *)user)->turn->options;
@@ -455,15 +527,17 @@ static int ask_inputs(void *user, struct toolrack_input *inputs, size_t count) {
 
 static const struct toolrack_call_options *options_of(struct answer *answer) {
     const struct toolrack_call_options *app = answer->turn->options;
-    if (answer->turn->watch == NULL) {
+    bool is_watched = answer->turn->watch != NULL;
+    if (!is_watched && answer->turn->questions < 2) {
         return app;
     }
     answer->options = *app;
     answer->options.user = answer;
-    answer->options.progress = take_progress;
+    answer->options.progress = is_watched || app->progress != NULL ? take_progress : NULL;
     answer->options.ask = app->ask != NULL ? ask : NULL;
     answer->options.log = app->log != NULL ? take_log : NULL;
-    answer->options.approve = app->approve != NULL ? approve : NULL;
+    bool has_approver = app->approve != NULL || answer->turn->host->options.approve != NULL;
+    answer->options.approve = has_approver ? approve : NULL;
     answer->options.input = app->input != NULL ? ask_inputs : NULL;
     answer->options.renewed = NULL; /* of calls by a tool's struct only */
     return &answer->options;
@@ -481,9 +555,8 @@ static void call_done(void *user, struct toolrack_result *result,
     (void)pthread_mutex_lock(&turn->lock);
     answer->duration_ns = clock_now_ns() - answer->began_ns;
     answer->ended = true;
-    if (--turn->running == 0 || turn->watch != NULL) {
-        (void)pthread_cond_signal(&turn->over);
-    }
+    turn->running--;
+    (void)pthread_cond_broadcast(&turn->over);
     (void)pthread_mutex_unlock(&turn->lock);
 }
 
@@ -498,6 +571,7 @@ static void submit(struct turn *turn, struct answer *answer) {
         (void)pthread_mutex_lock(&turn->lock);
         turn->running--;
         answer->ended = true;
+        (void)pthread_cond_broadcast(&turn->over);
         (void)pthread_mutex_unlock(&turn->lock);
     }
 }
@@ -514,12 +588,16 @@ static void run_here(struct turn *turn, struct answer *answer) {
     }
     if (answer->tool == NULL) {
         (void)registry_not_called(turn->host->registry, answer->name, &answer->err);
+        set_decided(answer);
         return;
     }
     (void)calls_make(turn->host, answer->name, answer->tool, answer->arguments,
                      is_as_written ? call->arguments_length : strlen(answer->arguments),
-                     is_as_written ? call->parsed : NULL, turn->options, &answer->result,
+                     is_as_written ? call->parsed : NULL, options_of(answer), &answer->result,
                      &answer->err);
+    if (answer->question > 0) {
+        set_decided(answer);
+    }
 }
 
 /* Content is told by its first text. */
@@ -698,6 +776,8 @@ static int make_answers(struct turn *turn, struct toolrack_error *err) {
         answer->began_ns = answer->duration_ns = 0;
         answer->told = answer->has_progress = false;
         answer->said = NULL;
+        answer->question = 0;
+        answer->decided = false;
         answer->begun = answer->call->problem != NULL;
         if (answer->begun) {
             answer->err = *answer->call->problem;
@@ -743,6 +823,7 @@ int answer_message(struct toolrack *host, enum toolrack_format format, const cha
     (void)pthread_cond_init(&turn.over, NULL);
     code = make_answers(&turn, err);
     if (code == 0) {
+        number_questions(&turn);
         begin_slow(&turn);
         run_quick(&turn);
         wait_for_all(&turn);

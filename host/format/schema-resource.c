@@ -139,10 +139,10 @@ static char *point(struct resources *resources, const char *base, const char *re
     bool is_pointer = decoded == NULL || length == 0 || decoded[0] == '/';
     const char *wanted = is_pointer ? uri : arena_printf(arena, "%s#%s", uri, decoded);
     const struct name *name = wanted != NULL ? find_name(resources, wanted) : NULL;
-    char *pointer = name == NULL ? NULL
-                                 : arena_printf(arena, "#%s%.*s", name->pointer,
-                                                is_pointer ? (int)fragment.length : 0,
-                                                fragment.data);
+    char *pointer = name == NULL
+                            ? NULL
+                            : arena_printf(arena, "#%s%.*s", name->pointer,
+                                           is_pointer ? (int)fragment.length : 0, fragment.data);
     rewrite_check(resources->rewrite,
                   decoded != NULL && wanted != NULL && (name == NULL || pointer != NULL));
     *ret_name = name;
@@ -158,8 +158,7 @@ static bool is_ambiguous(const struct resources *resources, const char *dynamic)
     return count > 1;
 }
 
-static void replace_dynamic(struct resources *resources, const char *base,
-                            yyjson_mut_val *schema) {
+static void replace_dynamic(struct resources *resources, const char *base, yyjson_mut_val *schema) {
     struct rewrite *rewrite = resources->rewrite;
     const char *reference = text_of(schema, "$dynamicRef");
     const struct name *name = NULL;
@@ -192,8 +191,7 @@ static void replace_references(struct resources *resources, const char *base,
                           "the reference \"%.*s\" is written \"%.*s\"", SHOWN_MAX, reference,
                           SHOWN_MAX, pointer);
         yyjson_mut_val *copy = yyjson_mut_strcpy(rewrite->doc, pointer);
-        rewrite_check(rewrite,
-                      copy != NULL && yyjson_mut_set_str(value, yyjson_mut_get_str(copy)));
+        rewrite_check(rewrite, copy != NULL && yyjson_mut_set_str(value, yyjson_mut_get_str(copy)));
     }
     replace_dynamic(resources, base, schema);
     for (size_t i = 0; i < ARRAY_LENGTH(own); i++) {

@@ -133,9 +133,8 @@ static void rename_in_reference(struct rewrite *rewrite, yyjson_mut_val *value) 
     size_t decoded = 0;
     char *key = uri_decode(&arena, (struct uri_part){text, length}, &decoded);
     rewrite_check(rewrite, key != NULL);
-    if (key == NULL ||
-        !format_wire_key(rewrite->provider->limits->keys, key,
-                         json_pointer_unescape(key, decoded, key), wire)) {
+    if (key == NULL || !format_wire_key(rewrite->provider->limits->keys, key,
+                                        json_pointer_unescape(key, decoded, key), wire)) {
         return;
     }
     const char *now = arena_printf(&arena, "%s%s%s", before, wire, text + length);

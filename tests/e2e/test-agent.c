@@ -1054,7 +1054,8 @@ static void the_person_is_asked_once_for_each_call(void **state) {
     need_provider();
     EXPECT(AGENT_WITH(&(struct how){.typed = "y\nn\n"}, "erases"), 0,
            "The sum is \"*\" and \"*\".\n",
-           "*Let it run? *[N]o: *Let it run? *[N]o: *PermissionDenied*");
+           "*(question 1 of 2)*Let it run? *[N]o: *(question 2 of 2)*Let it run? *[N]o: "
+           "*PermissionDenied*");
     /* Without a terminal the model and the person are told what to do, in full. */
     struct run run = AGENT("erases");
     assert_int_equal(run.exit, 0);

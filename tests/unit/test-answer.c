@@ -292,6 +292,51 @@ static void nobody_consents_for_a_model(void **state) {
                "\"ConfirmationRequired: ");
 }
 
+struct questions {
+    atomic_uint at_once;
+    char asked[256];
+};
+
+/* Says no to every second. */
+static int take_question(void *user, const struct toolrack_approval_request *request) {
+    struct questions *questions = user;
+    assert_int_equal(atomic_fetch_add(&questions->at_once, 1), 0);
+    size_t length = strlen(questions->asked);
+    const char *number = strrchr(request->reason, '(');
+    (void)snprintf(questions->asked + length, sizeof questions->asked - length, "%s %s; ",
+                   request->arguments, number != NULL ? number : "");
+    (void)atomic_fetch_sub(&questions->at_once, 1);
+    return strstr(request->arguments, "2}") != NULL ? TOOLRACK_APPROVAL_DENY
+                                                    : TOOLRACK_APPROVAL_ALLOW_ONCE;
+}
+
+static void questions_come_in_the_order_of_the_calls(void **state) {
+    (void)state;
+    struct questions questions = {.asked = ""};
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    options.approve = take_question;
+    options.user = &questions;
+    options.conversation = "talk"; /* all are submitted */
+    for (int i = 0; i < 2; i++) {
+        questions.asked[0] = '\0';
+        ANTHROPIC(
+                CALL("a", "asks", "{\"n\":1}") "," CALL("b", "asks", "{\"n\":2}") "," CALL(
+                        "c", "add", "{\"a\":1}") "," CALL("d", "asks", "{\"n\":3}"),
+                &options,
+                RESULT("a", "\"done\"") "," RESULT("b", FAILURE("PermissionDenied: Tool 'asks' was "
+                                                                "denied by approver")) "," RESULT(
+                        "c", "\"2.0\"") "," RESULT("d", "\"done\""));
+        assert_string_equal(questions.asked,
+                            "{\"n\":1} (question 1 of 3); {\"n\":2} (question 2 of 3); "
+                            "{\"n\":3} (question 3 of 3); ");
+        options.conversation = NULL; /* the last one runs on this thread */
+    }
+    questions.asked[0] = '\0';
+    ANTHROPIC(CALL("a", "asks", "{\"n\":1}") "," CALL("b", "add", "{\"a\":1}"), &options,
+              RESULT("a", "\"done\"") "," RESULT("b", "\"2.0\""));
+    assert_string_equal(questions.asked, "{\"n\":1} ; ");
+}
+
 /* A call by a name, its arguments as a JSON value, and the result. */
 struct call_row {
     enum toolrack_format format;
@@ -516,6 +561,7 @@ int main(void) {
             cmocka_unit_test(options_reach_every_call),
             cmocka_unit_test(a_deadline_holds_for_each_call),
             cmocka_unit_test(nobody_consents_for_a_model),
+            cmocka_unit_test(questions_come_in_the_order_of_the_calls),
             cmocka_unit_test(names_and_arguments_that_are_nearly_right_are_taken),
             cmocka_unit_test(mistakes_are_told_by_the_names_that_the_model_was_given),
             cmocka_unit_test(what_was_not_offered_is_not_found),
