@@ -14,6 +14,8 @@
  * shown. */
 #define FOLD_ROUNDS_MAX     64u
 #define REFERENCE_SHOWN_MAX 60
+/* Optional properties of an alternative that its description names. */
+#define FOLD_OPTIONAL_MAX   16u
 
 static bool fold_at(struct rewrite *rewrite, struct place *place, yyjson_mut_val *schema,
                     bool choices);
@@ -168,7 +170,87 @@ static void fold_reference(struct rewrite *rewrite, struct place *place, yyjson_
 
 /* ----------------------------------------------------------- anyOf, oneOf */
 
-/* "Give one of: a, b; c." */
+/* The only value that a property may have, or NULL. */
+static yyjson_mut_val *only_value(struct rewrite *rewrite, yyjson_mut_val *alternative,
+                                  const char *name, size_t length) {
+    yyjson_mut_val *properties = yyjson_mut_obj_get(alternative, "properties");
+    yyjson_mut_val *property = yyjson_mut_obj_getn(properties, name, length);
+    const char *reference = yyjson_mut_get_str(yyjson_mut_obj_get(property, "$ref"));
+    if (reference != NULL) {
+        property = rewrite_resolve(rewrite, reference);
+    }
+    yyjson_mut_val *value = yyjson_mut_obj_get(property, "const");
+    yyjson_mut_val *values = yyjson_mut_obj_get(property, "enum");
+    return value != NULL                      ? value
+           : yyjson_mut_arr_size(values) == 1 ? yyjson_mut_arr_get_first(values)
+                                              : NULL;
+}
+
+/* A property, and its value if it may have no other. */
+static void add_property(struct buf *text, const char *name, size_t length, yyjson_mut_val *value) {
+    buf_add(text, name, length);
+    if (value != NULL && !yyjson_mut_is_ctn(value)) {
+        CLEANUP(freep) char *json = yyjson_mut_val_write(value, 0, NULL);
+        text->failed = text->failed || json == NULL;
+        buf_printf(text, " %s", json != NULL ? json : "");
+    }
+}
+
+/* What an alternative requires; with `fixed`, of what may have one value alone, else of the rest.
+ * @return whether there is any */
+static bool add_required_names(struct rewrite *rewrite, struct buf *text,
+                               yyjson_mut_val *alternative, bool fixed, const char *before) {
+    yyjson_mut_val *required = yyjson_mut_obj_get(alternative, "required");
+    bool any = false;
+    size_t at;
+    size_t count;
+    yyjson_mut_val *name;
+    yyjson_mut_arr_foreach(required, at, count, name) {
+        const char *own = yyjson_mut_get_str(name);
+        size_t length = yyjson_mut_get_len(name);
+        yyjson_mut_val *value = own != NULL ? only_value(rewrite, alternative, own, length) : NULL;
+        if (own != NULL && (value != NULL) == fixed) {
+            buf_add_text(text, any ? ", " : before);
+            add_property(text, own, length, value);
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* `op "add": a, b, [c]`: what tells it from the others, what else it requires, what it allows.
+ * @return whether there is anything to say */
+static bool describe_alternative(struct rewrite *rewrite, struct buf *text,
+                                 yyjson_mut_val *alternative) {
+    yyjson_mut_val *required = yyjson_mut_obj_get(alternative, "required");
+    yyjson_mut_val *properties = yyjson_mut_obj_get(alternative, "properties");
+    bool is_fixed = add_required_names(rewrite, text, alternative, true, "");
+    bool any = add_required_names(rewrite, text, alternative, false, is_fixed ? ": " : "");
+    size_t optional = 0;
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *property;
+    yyjson_mut_obj_foreach(properties, at, count, key, property) {
+        const char *name = yyjson_mut_get_str(key);
+        size_t length = yyjson_mut_get_len(key);
+        if (rewrite_lists(required, name, length) || optional > FOLD_OPTIONAL_MAX) {
+            continue;
+        }
+        buf_add_text(text, any ? ", " : is_fixed ? ": " : "");
+        any = true;
+        if (optional++ == FOLD_OPTIONAL_MAX) {
+            buf_add_text(text, "...");
+            continue;
+        }
+        buf_add_char(text, '[');
+        add_property(text, name, length, only_value(rewrite, alternative, name, length));
+        buf_add_char(text, ']');
+    }
+    return is_fixed || any;
+}
+
+/* `Give one of: op "add": a; op "del": id, [force].` */
 static void describe_choice(struct rewrite *rewrite, yyjson_mut_val *schema,
                             yyjson_mut_val *alternatives) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
@@ -181,17 +263,9 @@ static void describe_choice(struct rewrite *rewrite, yyjson_mut_val *schema,
     }
     buf_add_text(&text, "Give one of: ");
     yyjson_mut_arr_foreach(alternatives, at, count, alternative) {
-        yyjson_mut_val *required = yyjson_mut_obj_get(alternative, "required");
-        size_t i;
-        size_t names;
-        yyjson_mut_val *name;
-        if (yyjson_mut_arr_size(required) == 0) {
-            return; /* one alternative requires nothing */
-        }
         buf_add_text(&text, at > 0 ? "; " : "");
-        yyjson_mut_arr_foreach(required, i, names, name) {
-            buf_printf(&text, "%s%s", i > 0 ? ", " : "",
-                       yyjson_mut_is_str(name) ? yyjson_mut_get_str(name) : "");
+        if (!describe_alternative(rewrite, &text, alternative)) {
+            return; /* one alternative says nothing of its properties */
         }
     }
     buf_add_char(&text, '.');
