@@ -297,7 +297,7 @@ static void the_client_is_asked_once(void **state) {
     talk_pipe(&talk, server_pipe, REQUEST("1", "tools/call", PLAN(ACTS) META_OF(FORMS)));
     assert_matches(talk_wait(&talk),
                    "*\"resultType\":\"input_required\",*may plan* run once, with all these "
-                   "calls?*\\\"node\\\":\\\"a\\\"*\\\"node\\\":\\\"b\\\"*");
+                   "calls?\\na: act*needs approval\\n  n: 1\\nb: act*needs approval\\n*");
     write_call_again(talk.answer, ACTS, "allow once", FORMS, message, sizeof message);
     talk_finish(&talk);
     assert_int_equal(acts, 0);
@@ -412,7 +412,7 @@ static void a_node_of_a_task_asks(void **state) {
         await_task(id, "*\"status\":\"input_required\",*");
         assert_int_equal(acts, 0);
         assert_int_equal(toolrack_task_get(server_host, NULL, id, &text, NULL), 0);
-        assert_matches(toolrack_text_data(text, NULL), "*\"inputRequests\":{\"*{\\\"n\\\":7}*");
+        assert_matches(toolrack_text_data(text, NULL), "*\"inputRequests\":{\"*\\nn: 7\\n*");
         const char *from = strstr(toolrack_text_data(text, NULL), "\"inputRequests\":{\"");
         from += strlen("\"inputRequests\":{\"");
         (void)snprintf(key, sizeof key, "%.*s", (int)strcspn(from, "\""), from);
