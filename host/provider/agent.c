@@ -67,6 +67,10 @@ static void take_text(void *user, const char *text, size_t length) {
     key_stream_feed(&agent->key, &agent->shown, text, length, give_text, agent);
 }
 
+static void add_masked(void *user, const char *text, size_t length) {
+    buf_add(user, text, length);
+}
+
 /* Why the message ended, as far as the stream knows; also for a stream that failed. */
 static void keep_ending(struct agent *agent, const struct toolrack_stream *stream) {
     struct agent_outcome *outcome = agent->outcome;
@@ -74,10 +78,10 @@ static void keep_ending(struct agent *agent, const struct toolrack_stream *strea
     outcome->ending =
             stream != NULL ? toolrack_stream_ending(stream, &reason) : TOOLRACK_ENDING_NONE;
     CLEANUP(buf_finish) struct buf whole = BUF_INIT; /* a part of a key would not be known as one */
-    buf_add_text(&whole, reason);
-    if (!whole.failed) {
-        key_redact(&agent->key, whole.data, whole.length);
-    }
+    struct key_stream masked = {0};
+    buf_add(&whole, "", 0);
+    key_stream_feed(&agent->key, &masked, reason, strlen(reason), add_masked, &whole);
+    key_stream_end(&agent->key, &masked, add_masked, &whole);
     utf8_copy(outcome->reason, sizeof outcome->reason, whole.failed ? "" : whole.data);
     utf8_make_line(outcome->reason);
 }

@@ -1,6 +1,8 @@
 /* key-pieces.c - of all strings those are kept that may have a part of a secret, with a number from
  * 1. A part [from, to) of a secret is overwritten if those before it are in earlier strings, and
- * those behind it in later ones. */
+ * those behind it in later ones. Of a message the members have an order that is not the one in
+ * which they were sent, and whoever puts parts together may take them in any: longer parts are
+ * overwritten wherever the others are. */
 #include "provider/key-pieces.h"
 
 #include <stdlib.h>
@@ -11,6 +13,9 @@
 
 /* Levels of strings that are JSON and stand in strings: as many as a key has forms for. */
 #define LEVELS_MAX (KEY_FORMS_MAX / 2)
+
+/* Least bytes of a part that counts in any order: shorter ones begin and end many words. */
+#define UNORDERED_PART_MIN 4u
 
 struct string {
     char *text;
@@ -25,6 +30,8 @@ struct search {
     size_t room;
     bool failed;
     bool is_part;     /* of the string that is looked at */
+    bool is_ordered;  /* parts count in the order of the strings only */
+    bool has_changed; /* one of the following has */
     size_t *earliest; /* the first string behind which so many bytes of the secret have come */
     size_t *latest;   /* the last string from which on all behind so many bytes comes */
 };
@@ -116,42 +123,59 @@ static void find_strings(struct search *search, char *text, size_t length, unsig
 
 /* ------------------------------------------------------------------- parts */
 
+static bool is_counted(const struct search *search, size_t from, size_t to) {
+    return search->is_ordered || to - from >= UNORDERED_PART_MIN;
+}
+
 static void come(struct search *search, size_t at, size_t from, size_t to, char *text) {
     (void)text;
-    if (search->earliest[from] < at && search->earliest[to] > at) {
-        search->earliest[to] = at;
+    size_t come = search->is_ordered ? at : 0;
+    if (is_counted(search, from, to) && search->earliest[from] < at &&
+        search->earliest[to] > come) {
+        search->earliest[to] = come;
+        search->has_changed = true;
     }
 }
 
 static void go_on(struct search *search, size_t at, size_t from, size_t to, char *text) {
     (void)text;
-    if (search->latest[to] > at && search->latest[from] < at) {
-        search->latest[from] = at;
+    size_t coming = search->is_ordered ? at : SIZE_MAX;
+    if (is_counted(search, from, to) && search->latest[to] > at && search->latest[from] < coming) {
+        search->latest[from] = coming;
+        search->has_changed = true;
     }
 }
 
 static void overwrite(struct search *search, size_t at, size_t from, size_t to, char *text) {
-    if (search->earliest[from] < at && search->latest[to] > at) {
+    if (is_counted(search, from, to) && search->earliest[from] < at && search->latest[to] > at) {
         memset(text, '*', to - from);
     }
 }
 
-/* Overwrite the parts of one secret. */
-static void redact(struct search *search) {
+/* Overwrite the parts of one secret. In any order the strings are passed through until no part
+ * joins another any more: each time one does at least, and a secret has few. */
+static void redact(struct search *search, bool is_ordered) {
+    search->is_ordered = is_ordered;
     const size_t whole = search->secret->length;
     for (size_t n = 0; n <= whole; n++) {
         search->earliest[n] = n == 0 ? 0 : SIZE_MAX;
         search->latest[n] = n == whole ? SIZE_MAX : 0;
     }
-    for (size_t i = 0; i < search->count; i++) {
-        find_parts(search, &search->strings[i], i + 1, come);
-    }
+    do {
+        search->has_changed = false;
+        for (size_t i = 0; i < search->count; i++) {
+            find_parts(search, &search->strings[i], i + 1, come);
+        }
+    } while (search->has_changed && !is_ordered);
     if (search->earliest[whole] == SIZE_MAX) {
         return;
     }
-    for (size_t i = search->count; i > 0; i--) {
-        find_parts(search, &search->strings[i - 1], i, go_on);
-    }
+    do {
+        search->has_changed = false;
+        for (size_t i = search->count; i > 0; i--) {
+            find_parts(search, &search->strings[i - 1], i, go_on);
+        }
+    } while (search->has_changed && !is_ordered);
     for (size_t i = 0; i < search->count; i++) {
         find_parts(search, &search->strings[i], i + 1, overwrite);
     }
@@ -173,7 +197,8 @@ int key_redact_json(const struct key *key, char *json, size_t length, struct too
         search.latest = latest;
         for (size_t i = 0; i < key->secret_count && !search.failed; i++) {
             search.secret = &key->secrets[i];
-            redact(&search);
+            redact(&search, true);
+            redact(&search, false);
         }
     }
     free(search.strings);

@@ -1,5 +1,6 @@
 #include "provider/keys.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,27 @@ static void escape_slashes(struct buf *out, const char *text) {
     }
 }
 
+/* Whether it may be a secret. What stands in for a key is words, such as "not-needed", or a row of
+ * characters, such as "sk-xxxxxxxxxxxx"; generated keys are neither. */
+static bool is_secret(const char *text) {
+    bool seen[UCHAR_MAX + 1] = {false};
+    size_t different = 0;
+    bool is_words = true; /* a capital only begins a word that has others behind it, or all are */
+    bool has_small = false;
+    for (const char *at = text; *at != '\0'; at++) {
+        different += !seen[(unsigned char)*at];
+        seen[(unsigned char)*at] = true;
+        bool is_capital = *at >= 'A' && *at <= 'Z';
+        bool is_small = *at >= 'a' && *at <= 'z';
+        is_words = is_words && (is_small || is_capital || strchr("-_.", *at) != NULL) &&
+                   !(is_capital && has_small);
+        has_small = is_small || (has_small && is_capital);
+    }
+    size_t length = strlen(text);
+    return length >= KEY_SECRET_MIN && different >= KEY_DIFFERENT_MIN &&
+           !(is_words && length < KEY_WORDS_MIN);
+}
+
 /* Add a text in all its forms. Each form is that of the one before, escaped once more. */
 static bool add_secret(struct key *key, const char *text) {
     CLEANUP(wipe_buf) struct buf form = BUF_INIT;
@@ -124,17 +146,36 @@ static bool add_secret(struct key *key, const char *text) {
     return is_added && !form.failed;
 }
 
-/* Parts of the names of headers that hold a key. */
-static bool holds_key(const char *line) {
-    static const char *const parts[] = {"auth", "key", "token", "secret", "password", "cookie"};
-    CLEANUP(buf_finish) struct buf name = BUF_INIT;
-    buf_add(&name, line, strcspn(line, ":"));
-    for (size_t i = 0; !name.failed && i < ARRAY_LENGTH(parts); i++) {
-        if (strcasestr(name.data, parts[i]) != NULL) {
+/* Whether a header is one whose value is public: beginnings of their names. Any other may hold a
+ * key: providers and gateways have names of their own. */
+static bool is_public(const char *line) {
+    static const char *const beginnings[] = {
+            "Accept",   "Anthropic-Beta", "Anthropic-Version", "Cache-",      "Connection",
+            "Content-", "Host",           "HTTP-Referer",      "OpenAI-Beta", "Origin",
+            "Referer",  "Traceparent",    "Tracestate",        "User-Agent",  "X-Title",
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(beginnings); i++) {
+        if (strncasecmp(line, beginnings[i], strlen(beginnings[i])) == 0) {
             return true;
         }
     }
-    return name.failed;
+    return false;
+}
+
+/* A value whole, and each text of it that stands alone, as that of a cookie: "a=TEXT; b=TEXT". */
+static bool add_value(struct key *key, const char *value) {
+    bool is_added = !is_secret(value) || add_secret(key, value);
+    for (const char *at = value; is_added && *at != '\0';) {
+        at += strspn(at, " \t;,");
+        size_t length = strcspn(at, " \t;,");
+        size_t name = strcspn(at, "=");
+        name = name + 1 < length && at[name + 1] != '=' ? name + 1 : 0;
+        CLEANUP(wipe_buf) struct buf part = BUF_INIT;
+        buf_add(&part, at + name, length - name);
+        is_added = !part.failed && (!is_secret(part.data) || add_secret(key, part.data));
+        at += length;
+    }
+    return is_added;
 }
 
 int key_add_headers(struct key *key, const char *const *lines, struct toolrack_error *err) {
@@ -144,7 +185,7 @@ int key_add_headers(struct key *key, const char *const *lines, struct toolrack_e
         /* Of "Bearer KEY" the scheme is no secret. */
         size_t scheme = strcspn(value, " ;,=");
         value += value[scheme] == ' ' ? scheme + 1 : 0;
-        if (holds_key(lines[i]) && strlen(value) >= KEY_SECRET_MIN && !add_secret(key, value)) {
+        if (!is_public(lines[i]) && !add_value(key, value)) {
             return error_oom(err);
         }
     }
@@ -180,7 +221,7 @@ int key_read(enum toolrack_format format, const char *variable, struct key *ret,
         key_finish(&key);
         return error_oom(err);
     }
-    if (strlen(value) >= KEY_SECRET_MIN && !add_secret(&key, value)) {
+    if (is_secret(value) && !add_secret(&key, value)) {
         key_finish(&key);
         return error_oom(err);
     }
@@ -210,15 +251,8 @@ static void overwrite(const char *secret, size_t secret_length, char *text, size
 }
 
 void key_redact(const struct key *key, char *text, size_t length) {
-    size_t key_length = key->value != NULL ? strlen(key->value) : 0;
-    if (text == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < key->secret_count; i++) {
+    for (size_t i = 0; text != NULL && i < key->secret_count; i++) {
         overwrite(key->secrets[i].text, key->secrets[i].length, text, length);
-    }
-    if (key_length >= KEY_SECRET_MIN) {
-        overwrite(key->value, key_length, text, length);
     }
 }
 
@@ -237,6 +271,34 @@ static size_t beginning_length(const struct key *key, const struct buf *text) {
     return longest;
 }
 
+/* Whether all of the text may be of a secret, and more of it may come. */
+static bool is_within(const struct key *key, const struct buf *text) {
+    for (size_t i = 0; i < key->secret_count; i++) {
+        if (memmem(key->secrets[i].text, key->secrets[i].length, text->data, text->length) !=
+            NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Overwrite the rest of a secret with which the text begins. */
+static void redact_rest(const struct key *key, struct buf *text) {
+    size_t longest = 0;
+    for (size_t i = 0; i < key->secret_count; i++) {
+        const struct key_secret *secret = &key->secrets[i];
+        size_t length = secret->length < text->length ? secret->length : text->length;
+        while (length > longest &&
+               memcmp(text->data, secret->text + secret->length - length, length) != 0) {
+            length--;
+        }
+        longest = length > longest ? length : longest;
+    }
+    if (longest >= KEY_SECRET_MIN) {
+        memset(text->data, '*', longest);
+    }
+}
+
 void key_stream_feed(const struct key *key, struct key_stream *stream, const char *text,
                      size_t length, void (*give)(void *user, const char *text, size_t length),
                      void *user) {
@@ -246,6 +308,13 @@ void key_stream_feed(const struct key *key, struct key_stream *stream, const cha
         return;
     }
     key_redact(key, held->data, held->length);
+    if (!stream->has_begun) {
+        if (held->length == 0 || is_within(key, held)) {
+            return;
+        }
+        stream->has_begun = true;
+        redact_rest(key, held);
+    }
     size_t kept = beginning_length(key, held);
     size_t given = held->length - kept;
     if (given > 0) {
@@ -259,6 +328,9 @@ void key_stream_end(const struct key *key, struct key_stream *stream,
                     void (*give)(void *user, const char *text, size_t length), void *user) {
     struct buf *held = &stream->held;
     if (!held->failed && held->length > 0) {
+        if (!stream->has_begun) {
+            redact_rest(key, held);
+        }
         size_t begun = beginning_length(key, held);
         if (begun >= KEY_SECRET_MIN) {
             memset(held->data + held->length - begun, '*', begun);
@@ -266,4 +338,5 @@ void key_stream_end(const struct key *key, struct key_stream *stream,
         give(user, held->data, held->length);
     }
     wipe_buf(held);
+    stream->has_begun = false;
 }

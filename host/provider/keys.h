@@ -11,9 +11,12 @@
 #include "base/buf.h"
 #include "toolrack/format.h"
 
-/* Longest key, and the shortest key that is treated as a secret. */
-#define KEY_LENGTH_MAX 4096u
-#define KEY_SECRET_MIN 8u
+/* Longest key, and the shortest key that is treated as a secret. One of letters that is shorter
+ * than KEY_WORDS_MIN is words, and one of few different characters is a row of them. */
+#define KEY_LENGTH_MAX    4096u
+#define KEY_SECRET_MIN    8u
+#define KEY_WORDS_MIN     20u
+#define KEY_DIFFERENT_MIN 6u
 
 /* The ways in which JSON has a text: as it is, escaped, escaped in a string that is JSON itself,
  * and these with escaped slashes. */
@@ -50,15 +53,18 @@ int key_add_headers(struct key *key, const char *const *lines, struct toolrack_e
 /** Overwrite and release the key. */
 void key_finish(struct key *key);
 
-/** Overwrite, in place, each occurrence of the key in `length` bytes with asterisks. A key shorter
- * than KEY_SECRET_MIN is not overwritten: for local servers people set "x" or "none", which occur
- * in ordinary words and in the JSON around them. */
+/** Overwrite, in place, each occurrence of the key in `length` bytes with asterisks. What stands in
+ * for a key is not overwritten: for local servers people set "none", "lm-studio" or "sk-xxxxxxxx",
+ * which occur in ordinary text, in paths and in the JSON around them. */
 void key_redact(const struct key *key, char *text, size_t length);
 
 /** Text that comes in pieces: a key that is cut between two is overwritten as well. The end of what
- * came is held back as long as it may begin a key. */
+ * came is held back as long as it may begin a key. The rest of a key of KEY_SECRET_MIN characters
+ * and more with which the text begins is overwritten too: what the model thought may end with what
+ * is before it. */
 struct key_stream {
     struct buf held;
+    bool has_begun; /* it is known whether the text begins with the rest of a key */
 };
 
 /** Pass on a piece to `give`. Without memory the text is dropped. */

@@ -642,6 +642,38 @@ static void halves_of_a_key_go_nowhere(void **state) {
     run_finish(&log);
 }
 
+/* Nor where the text has a half, and the call behind it the other. */
+static void a_key_in_a_text_and_a_call_goes_nowhere(void **state) {
+    (void)state;
+    need_provider();
+    static const char *const formats[] = {"openai", "openai-responses", "anthropic", "gemini",
+                                          "ollama"};
+    const size_t half = (strlen(KEY) + 1) / 2;
+    char first[sizeof KEY] = KEY;
+    first[half] = '\0';
+    EXPECT(RUN("grant", "echo"), 0, NULL, NULL);
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        struct run run = AGENT("parts-key", "--format", formats[i], "--transcript", "kept",
+                               "--header", "Authorization: Bearer " KEY);
+        char *text = read_kept("kept");
+        assert_int_equal(run.exit, 0);
+        assert_non_null(strstr(run.out, "It is **********"));
+        assert_non_null(strstr(text, "\"results\""));
+        const char *const shown[] = {run.out, run.err, text};
+        for (size_t j = 0; j < sizeof shown / sizeof shown[0]; j++) {
+            assert_null(strstr(shown[j], first));
+            assert_null(strstr(shown[j], &KEY[half]));
+        }
+        run_finish(&run);
+        free(text);
+        assert_int_equal(unlink("kept"), 0);
+    }
+    struct run log = RUN("log", "--json");
+    assert_non_null(strstr(log.out, "\"echo\""));
+    assert_null(strstr(log.out, &KEY[half]));
+    run_finish(&log);
+}
+
 static void a_transcript_is_kept(void **state) {
     (void)state;
     need_provider();
@@ -1377,6 +1409,7 @@ int main(void) {
             TEST(a_key_is_shown_nowhere),
             TEST(a_key_that_the_model_says_goes_nowhere),
             TEST(halves_of_a_key_go_nowhere),
+            TEST(a_key_in_a_text_and_a_call_goes_nowhere),
             TEST(a_transcript_is_kept),
             TEST(a_transcript_is_for_its_owner),
             TEST(a_long_result_is_read_in_parts),

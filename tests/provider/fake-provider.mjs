@@ -320,6 +320,9 @@ const parts = {
     // Half of the key in each of two blocks, and in each of two arguments.
     'tells-halves': {say: (results, key) => ({text: ['It is ' + halves(key)[0], halves(key)[1] + '.'],
                                               calls: results.length === 0 ? [{name: 'echo', args: {text: halves(key)[0], more: halves(key)[1]}}] : []})},
+    // Half of the key in the text, and half of it in an argument: they are not in this order in every format's message.
+    'parts-key': {say: (results, key) => (results.length === 0 ? {text: `It is ${halves(key)[0]}`, calls: [{name: 'echo', args: {text: halves(key)[1]}}]}
+                                                               : {text: 'Fine.', calls: [], reason: halves(key)[1]})},
     'ends-with-key': {say: (results, key) => ({text: 'Fine.', calls: [], reason: key})},
     'counts-nothing': {say: twoTurns([add(2, 3)]), fails: [[400, {}, {message: "Unrecognized request argument supplied: stream_options"}]]},
     'counts-last': {say: (results) => ({...twoTurns([add(2, 3)])(results), uncounted: results.length === 0})},

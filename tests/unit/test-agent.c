@@ -396,19 +396,51 @@ static void a_key_comes_from_a_named_variable(void **state) {
 
 static void keys_are_blotted_out(void **state) {
     (void)state;
-    const struct key key = {.value = (char[]){"abcdefgh"}};
-    char text[] = "abcdefgh ab abcdefghabcdefgh";
+    struct key key;
+    (void)setenv("OPENAI_API_KEY", "abcdefg1", 1);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI, NULL, &key, NULL), 0);
+    char text[] = "abcdefg1 ab abcdefg1abcdefg1";
     key_redact(&key, text, strlen(text));
     assert_string_equal(text, "******** ab ****************");
+    key_finish(&key);
     const struct key none = {0};
     char other[] = "abcdefgh";
     key_redact(&none, other, strlen(other));
     assert_string_equal(other, "abcdefgh");
-    /* What stands in for a key is no secret, and its letters are everywhere. */
-    const struct key placeholder = {.value = (char[]){"none"}};
-    char line[] = "{\"kind\":\"none\"}";
-    key_redact(&placeholder, line, strlen(line));
-    assert_string_equal(line, "{\"kind\":\"none\"}");
+}
+
+/* It is sent, and its letters are everywhere. */
+static void what_stands_in_for_a_key_is_no_secret(void **state) {
+    (void)state;
+    static const struct {
+        const char *key;
+        bool is_secret;
+    } cases[] = {
+            {"none", false},
+            {"lm-studio", false},
+            {"not-needed", false},
+            {"Placeholder", false},
+            {"YOUR_API_KEY", false},
+            {"sk-no-key-required", false},
+            {"sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxx", false},
+            {"00000000", false},
+            {"sk-1234", false},
+            {"lm-studio-7", true},
+            {"kQzRtWpLmN", true},
+            {"qwrtzpsdfghjklyxcvbn", true},
+            {"a/b+cdefg", true},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct key key;
+        char text[64];
+        (void)setenv("OPENAI_API_KEY", cases[i].key, 1);
+        assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI, NULL, &key, NULL), 0);
+        assert_string_equal(key.value, cases[i].key);
+        (void)snprintf(text, sizeof text, "/opt/%s/x", cases[i].key);
+        key_redact(&key, text, strlen(text));
+        assert_int_equal(strstr(text, cases[i].key) == NULL, cases[i].is_secret);
+        key_finish(&key);
+    }
 }
 
 static void a_key_has_several_forms(void **state) {
@@ -417,8 +449,13 @@ static void a_key_has_several_forms(void **state) {
     (void)setenv("OPENAI_API_KEY", "ab/\"cd\\ef", 1);
     assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI, NULL, &key, NULL), 0);
     static const char *const headers[] = {"Authorization: Bearer 0123456789",
-                                          "Accept-X: 0123456789x", "x-api-key: short",
-                                          "Cookie: a=b; c=d", NULL};
+                                          "Accept-X: 0123456789x",
+                                          "x-api-key: short",
+                                          "Cookie: a=b; c=d",
+                                          "Cookie: session=cookie-1234; lang=en; x=0=",
+                                          "X-Foo: team-98765",
+                                          "User-Agent: agent-98765",
+                                          NULL};
     assert_int_equal(key_add_headers(&key, headers, NULL), 0);
     static const struct {
         const char *text;
@@ -429,6 +466,8 @@ static void a_key_has_several_forms(void **state) {
             {"<ab/\\\"cd\\\\ef>", "<***********>"},
             {"<ab/\\\\\\\"cd\\\\\\\\ef>", "<***************>"},
             {"<0123456789> short a=b; c=d", "<**********> short ********"},
+            {"session cookie-1234 en", "session *********** en"},
+            {"team-98765 agent-98765", "********** agent-98765"},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         char text[64];
@@ -465,6 +504,35 @@ static void a_key_in_pieces_is_blotted_out(void **state) {
     key_finish(&key);
 }
 
+/* Its rest at the beginning of a text: its beginning may have been thought. */
+static void the_rest_of_a_key_is_blotted_out(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *expected;
+    } cases[] = {
+            {"56789abc.", "********."}, {"3456789abc", "**********"},   {"6789abc.", "6789abc."},
+            {"456789ab.", "456789ab."}, {"so 56789abc", "so 56789abc"}, {"567", "567"},
+    };
+    struct key key;
+    (void)setenv("OPENAI_API_KEY", "sk-0123456789abc", 1);
+    assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI, NULL, &key, NULL), 0);
+    struct key_stream stream = {0};
+    for (size_t size = 1; size < 12; size++) {
+        for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+            CLEANUP(buf_finish) struct buf shown = BUF_INIT;
+            const char *text = cases[i].text;
+            for (size_t left = strlen(text), n; left > 0; text += n, left -= n) {
+                n = left < size ? left : size;
+                key_stream_feed(&key, &stream, text, n, add_piece, &shown);
+            }
+            key_stream_end(&key, &stream, add_piece, &shown);
+            assert_string_equal(shown.data, cases[i].expected);
+        }
+    }
+    key_finish(&key);
+}
+
 /* Whichever strings its parts stand in; what only looks like a part of it stays. */
 static void a_key_in_several_strings_is_blotted_out(void **state) {
     (void)state;
@@ -478,7 +546,12 @@ static void a_key_in_several_strings_is_blotted_out(void **state) {
             {"[\"sk-abcd-12\",\"other\",\"sk-abcd-12\",\"3\"]",
              "[\"**********\",\"other\",\"**********\",\"*\"]"},
             {"[\"sk-abcd-123\",\"sk-abcd-12\"]", "[\"***********\",\"sk-abcd-12\"]"},
-            {"[\"cd-123\",\"sk-ab\"]", "[\"cd-123\",\"sk-ab\"]"},
+            /* Parts of four bytes and more in any order. */
+            {"[\"cd-123\",\"sk-ab\"]", "[\"******\",\"*****\"]"},
+            {"{\"arguments\":\"{\\\"t\\\":\\\"cd-123!\\\"}\",\"content\":\"so sk-ab\"}",
+             "{\"arguments\":\"{\\\"t\\\":\\\"******!\\\"}\",\"content\":\"so *****\"}"},
+            {"[\"-123\",\"sk-abcd\",\"x\"]", "[\"****\",\"*******\",\"x\"]"},
+            {"[\"123\",\"sk-abcd-\"]", "[\"123\",\"sk-abcd-\"]"},
             {"[\"sk-ab\",\"d-123\"]", "[\"sk-ab\",\"d-123\"]"},
             {"[\"sk-ab cd-123\",\"s\"]", "[\"sk-ab cd-123\",\"s\"]"},
             {"{\"sk-ab\":\"cd-123\"}", "{\"*****\":\"******\"}"},
@@ -1062,6 +1135,8 @@ int main(void) {
             cmocka_unit_test(keys_come_from_the_environment),
             cmocka_unit_test(a_key_comes_from_a_named_variable),
             cmocka_unit_test(keys_are_blotted_out),
+            cmocka_unit_test(what_stands_in_for_a_key_is_no_secret),
+            cmocka_unit_test(the_rest_of_a_key_is_blotted_out),
             cmocka_unit_test(a_key_has_several_forms),
             cmocka_unit_test(a_key_in_pieces_is_blotted_out),
             cmocka_unit_test(a_key_in_several_strings_is_blotted_out),
