@@ -35,6 +35,43 @@ static void add_lines(const struct ask *ask, struct buf *text, const struct buf 
     }
 }
 
+/* Bytes of the first rows of a text, which has an end of line at each row's end. */
+static size_t length_of_rows(const struct buf *text, size_t rows) {
+    size_t at = 0;
+    for (; rows > 0 && at < text->length; rows--) {
+        const char *end = memchr(text->data + at, '\n', text->length - at);
+        at = end != NULL ? (size_t)(end - text->data) + 1 : text->length;
+    }
+    return at;
+}
+
+static size_t rows_of(const struct buf *text) {
+    size_t rows = 0;
+    for (size_t i = 0; i < text->length; i++) {
+        rows += text->data[i] == '\n';
+    }
+    return rows;
+}
+
+/* Leave out what does not fit on the screen together with the prompt, which the terminal breaks:
+ * the tool and the first arguments would scroll away. @return whether all of it fits */
+static bool fit_on_screen(const struct ask *ask, struct buf *text) {
+    static const char note[] = "and more that does not fit on the screen; v shows all";
+    CLEANUP(buf_finish) struct buf more = BUF_INIT;
+    size_t rows = ask_rows(ask);
+    size_t columns = ask_columns(ask);
+    size_t left = 2 + (columns > 0 ? ASK_PROMPT_COLUMNS_MAX / columns : 0);
+    if (text->failed || rows == 0 || rows_of(text) + left <= rows) {
+        return true;
+    }
+    width_wrap(&more, "  ", "  ", note, sizeof note - 1, columns, false);
+    left += rows_of(&more);
+    buf_truncate(text, length_of_rows(text, rows > left ? rows - left : 1));
+    buf_add(text, more.data, more.length);
+    text->failed = text->failed || more.failed;
+    return false;
+}
+
 /* @return whether all of the arguments is shown */
 static bool add_request(const struct ask *ask, struct buf *text,
                         const struct toolrack_approval_request *request) {
@@ -57,12 +94,13 @@ static bool add_request(const struct ask *ask, struct buf *text,
     bool is_whole = view_add_arguments(&lines, request->arguments, ASK_VALUE_SHOWN_MAX);
     if (lines.failed || lines.length <= ASK_ARGUMENTS_SHOWN_MAX) {
         add_lines(ask, text, &lines, lines.length);
-        return is_whole;
+        return fit_on_screen(ask, text) && is_whole;
     }
     size_t shown = utf8_cut(lines.data, ASK_ARGUMENTS_SHOWN_MAX);
     add_lines(ask, text, &lines, shown);
     buf_printf(text, "  and %zu bytes more that are not shown; v shows all\n",
                lines.length - shown);
+    (void)fit_on_screen(ask, text);
     return false;
 }
 

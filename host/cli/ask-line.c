@@ -42,6 +42,11 @@ size_t ask_columns(const struct ask *ask) {
     return ioctl(ask->out, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
+size_t ask_rows(const struct ask *ask) {
+    struct winsize size;
+    return ioctl(ask->out, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
+
 void ask_add_text(const struct ask *ask, struct buf *out, const char *prefix, const char *text,
                   size_t length, bool exact) {
     CLEANUP(buf_finish) struct buf escaped = BUF_INIT;

@@ -45,6 +45,9 @@ void ask_forget_typed(const struct ask *ask);
 /** Columns of the terminal; 0: any number. */
 size_t ask_columns(const struct ask *ask);
 
+/** Rows of the terminal; 0: any number. */
+size_t ask_rows(const struct ask *ask);
+
 /** Append what a tool or a caller wrote, escaped, with the prefix before each line that the
  * terminal makes of it: none looks like the host's. `exact`: with every space. */
 void ask_add_text(const struct ask *ask, struct buf *out, const char *prefix, const char *text,
@@ -76,9 +79,13 @@ int ask_person(const struct ask *ask, const char *tool, const char *message, con
 #define ASK_ARGUMENTS_SHOWN_MAX 4096u
 #define ASK_VALUE_SHOWN_MAX     512u
 
+/* Columns of the longest prompt for a yes. */
+#define ASK_PROMPT_COLUMNS_MAX 80u
+
 /** Ask whether a call may run: once, always, or not. Each argument is a line. Of longer ones
  * the beginning is shown, how many bytes there are, and `v` shows all; a yes counts only after
- * that.
+ * that. Nor does it before, and no more is shown, where the lines are more than the terminal's
+ * rows: the tool and the first arguments would have scrolled away.
  * @return enum toolrack_approval; DENY for anything but a clear yes, and when the question ends
  *         before it is answered. [call-thread] */
 int ask_approval(const struct ask *ask, const struct toolrack_approval_request *request);

@@ -830,6 +830,53 @@ static void see_screen(int screen, const char *end) {
     seen[length] = '\0';
 }
 
+/* Nor to what has scrolled away: the terminal has 24 rows. */
+static void a_yes_counts_after_what_scrolls_was_shown(void **state) {
+    (void)state;
+    int screen;
+    int terminal = narrow_terminal(&screen);
+    CLEANUP(buf_finish) struct buf arguments = BUF_INIT;
+    buf_add_text(&arguments, "{\"disk\":\"DANGER\"");
+    for (unsigned i = 0; i < 19; i++) {
+        buf_printf(&arguments, ",\"n%u\":\"\"", i);
+    }
+    buf_add_char(&arguments, '}');
+    struct toolrack_approval_request request = {.tool = "wipe",
+                                                .version = "1.0.0",
+                                                .plugin = "p",
+                                                .arguments = "{\"disk\":\"DANGER\"}",
+                                                .reason = "r"};
+    for (unsigned i = 0; i < 3; i++) {
+        int in[2];
+        struct ask ask;
+        const char *typed = i == 2 ? "v\ny\n" : "y\n";
+        assert_true(pipe2(in, O_CLOEXEC) == 0 && ask_init(&ask, in[0], terminal));
+        assert_int_equal(write(in[1], typed, strlen(typed)), strlen(typed));
+        assert_int_equal(close(in[1]), 0);
+        request.arguments = i == 0 ? "{\"disk\":\"DANGER\"}" : arguments.data;
+        assert_int_equal(ask_approval(&ask, &request),
+                         i == 1 ? TOOLRACK_APPROVAL_DENY : TOOLRACK_APPROVAL_ALLOW_ONCE);
+        ask_finish(&ask);
+        (void)close(in[0]);
+        assert_true(write(terminal, "|", 1) == 1);
+        see_screen(screen, "|");
+        /* What is shown before the question fits, with the tool and what comes first. */
+        const char *question = strstr(seen, "Let it run?");
+        size_t rows = 0;
+        assert_non_null(question);
+        for (const char *at = seen; at < question; at++) {
+            rows += *at == '\n';
+        }
+        assert_true(rows + 4 < 24);
+        assert_true(strstr(seen, "wipe") < question && strstr(seen, "DANGER") < question);
+        assert_true((strstr(seen, "not fit on the") != NULL) == (i > 0));
+        assert_true((strstr(seen, "[v]iew all") != NULL) == (i > 0));
+        assert_true((strstr(seen, "n18: \"\"") != NULL) == (i == 2));
+    }
+    (void)close(terminal);
+    (void)close(screen);
+}
+
 /* A terminal breaks lines too: each row has the prefix. */
 static void a_question_forges_no_line_of_the_host(void **state) {
     (void)state;
@@ -946,6 +993,7 @@ int main(void) {
             cmocka_unit_test(arguments_are_lines),
             cmocka_unit_test(calls_of_a_plan_are_lines),
             cmocka_unit_test(a_yes_counts_after_all_was_shown),
+            cmocka_unit_test(a_yes_counts_after_what_scrolls_was_shown),
             cmocka_unit_test(an_approval_shows_hidden_characters),
             cmocka_unit_test(a_question_forges_no_line_of_the_host),
             cmocka_unit_test(what_was_typed_before_the_question_does_not_count),
