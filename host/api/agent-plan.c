@@ -296,7 +296,7 @@ static bool check_and_run(struct planned *planned, yyjson_val *plan, yyjson_val 
     }
     if (text.failed || given.failed ||
         toolrack_plan_open_for(tools->host, text.data, text.length,
-                               agent_tools_offered(tools) != NULL ? find : NULL, &tools, &findings,
+                               tools->doc != NULL ? find : NULL, &tools, &findings,
                                &opened, NULL) < 0) {
         return false;
     }

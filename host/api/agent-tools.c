@@ -147,7 +147,17 @@ static int read_names(struct agent_tools *tools, const struct toolrack_text *def
     return 0;
 }
 
-const struct toolrack_export_options *agent_tools_offered(const struct agent_tools *tools) {
+/* Kept as long as the definitions are sent: what an export would have later does not count. */
+static int read_given(struct agent_tools *tools, const struct toolrack_text *names,
+                      struct toolrack_error *err) {
+    size_t length;
+    const char *text = toolrack_text_data(names, &length);
+    tools->given = yyjson_read(text, length, 0);
+    return tools->given != NULL ? 0 : error_oom(err);
+}
+
+/* Which tools the app wants to be offered; NULL: all. */
+static const struct toolrack_export_options *wanted(const struct agent_tools *tools) {
     const struct toolrack_call_options *call = tools->app->call;
     return call->size > offsetof(struct toolrack_call_options, offered) ? call->offered : NULL;
 }
@@ -156,15 +166,18 @@ int agent_tools_read(struct agent_tools *tools, enum toolrack_format format,
                      struct toolrack_text **ret, struct toolrack_error *err) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *report = NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *given = NULL;
     agent_tools_finish(tools);
     tools->format = format;
-    int code =
-            toolrack_export(tools->host, format, agent_tools_offered(tools), &text, &report, err);
+    int code = export_with_names(tools->host, format, wanted(tools), &text, &report, &given, err);
     if (code == 0) {
         code = take_report(tools, report, err);
     }
     if (code == 0) {
         code = read_names(tools, text, err);
+    }
+    if (code == 0) {
+        code = read_given(tools, given, err);
     }
     if (code == 0 && ret != NULL) {
         *ret = STEAL(text);
@@ -174,8 +187,10 @@ int agent_tools_read(struct agent_tools *tools, enum toolrack_format format,
 
 void agent_tools_finish(struct agent_tools *tools) {
     yyjson_doc_free(tools->doc);
+    yyjson_doc_free(tools->given);
     free(tools->names);
     tools->doc = NULL;
+    tools->given = NULL;
     tools->names = NULL;
     tools->count = 0;
 }

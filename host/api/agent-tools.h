@@ -14,7 +14,8 @@ struct agent_tools {
     const struct toolrack_agent_options *app; /**< borrowed */
     enum toolrack_format format;              /**< of the names */
     yyjson_doc *doc;                          /**< owned; has the names */
-    const char **names;                       /**< owned, sorted: as `format` has them */
+    yyjson_doc *given;  /**< owned: see export_names(), as the model was told */
+    const char **names; /**< owned, sorted: as `format` has them */
     size_t count;
     struct agent_results *results; /**< borrowed; NULL: results have any length */
 };
@@ -30,6 +31,3 @@ void agent_tools_finish(struct agent_tools *tools);
 
 /** Whether a tool is one of them. */
 bool agent_tools_has(const struct agent_tools *tools, const struct toolrack_tool *tool);
-
-/** Which tools the app wants to be offered; NULL: all. */
-const struct toolrack_export_options *agent_tools_offered(const struct agent_tools *tools);

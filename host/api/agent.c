@@ -61,6 +61,7 @@ static int answer(void *user, const char *message, size_t length, const struct a
     call.size = sizeof call;
     call.model = tools->app->model;
     const struct answer_extra extra = {.keeping = &tools->results->keeping,
+                                       .names = yyjson_doc_get_root(tools->given),
                                        .user = tools->results,
                                        .has = has_own,
                                        .call = call_own};

@@ -76,9 +76,11 @@ struct turn {
     struct format_message message;
     const struct toolrack_call_options *options;
     const struct agent_watch *watch;               /* NULL: nobody watches */
-    const struct toolrack_export_options *offered; /* NULL: any tool may be called */
+    const struct toolrack_export_options *offered; /* NULL: all */
+    bool is_limited;                               /* no other tool may be called than in `names` */
     const struct answer_extra *extra;              /* or NULL */
-    yyjson_doc *names;                             /* see export_names(); NULL: not read yet */
+    yyjson_val *names;                             /* see export_names(); NULL: not read yet */
+    yyjson_doc *own_names;                         /* has them, if they are the turn's */
     uint64_t snapshot;                             /* in which the tools of calls are found */
     bool no_memory;                                /* for the names, or for the call at hand */
     struct answer *answers;                        /* one for each call, in their order */
@@ -96,7 +98,7 @@ static void turn_finish(struct turn *turn) {
         buf_finish(&turn->answers[i].own);
     }
     free(turn->answers);
-    yyjson_doc_free(turn->names);
+    yyjson_doc_free(turn->own_names);
     format_message_finish(&turn->message);
     (void)pthread_cond_destroy(&turn->over);
     (void)pthread_mutex_destroy(&turn->lock);
@@ -111,13 +113,14 @@ static yyjson_val *turn_names(struct turn *turn, struct toolrack_error *err) {
         export_names(turn->host, turn->message.format, turn->offered, &text, err) == 0) {
         size_t length = 0;
         const char *json = toolrack_text_data(text, &length);
-        turn->names = yyjson_read(json, length, 0);
+        turn->own_names = yyjson_read(json, length, 0);
+        turn->names = yyjson_doc_get_root(turn->own_names);
         if (turn->names == NULL) {
             (void)error_oom(err);
         }
     }
     turn->no_memory = turn->no_memory || turn->names == NULL;
-    return yyjson_doc_get_root(turn->names);
+    return turn->names;
 }
 
 /* A search for the tool that has another name in a format, among all tools. */
@@ -163,7 +166,7 @@ static yyjson_val *find_names(const struct turn *turn, yyjson_val *names, const 
  * definition; `answer->name` is its own name then. */
 static bool takes_name(struct turn *turn, struct answer *answer, const char *name,
                        struct toolrack_tool **ret_tool) {
-    if (turn->offered != NULL) {
+    if (turn->is_limited) {
         yyjson_val *found = find_names(turn, turn_names(turn, NULL), name);
         yyjson_val *own = yyjson_obj_get(found, "name");
         /* The names live as long as the turn. */
@@ -210,7 +213,7 @@ static int refuse_not_offered(const struct turn *turn, struct answer *answer) {
     size_t count;
     yyjson_val *name;
     yyjson_val *said;
-    json_obj_foreach (yyjson_doc_get_root(turn->names), at, count, name, said) {
+    json_obj_foreach (turn->names, at, count, name, said) {
         (void)nearest_try_tool(&nearest, yyjson_get_str(name));
     }
     int code = nearest.name != NULL
@@ -334,7 +337,7 @@ static void find_call(struct turn *turn, struct answer *answer) {
                      answer->name, call->name);
         }
     }
-    if (!found && turn->offered != NULL) {
+    if (!found && turn->is_limited) {
         answer->begun = true;
         (void)refuse_not_offered(turn, answer);
         return;
@@ -801,6 +804,8 @@ int answer_message(struct toolrack *host, enum toolrack_format format, const cha
         taken.size = sizeof taken;
     }
     turn.offered = taken.offered;
+    turn.names = extra != NULL ? extra->names : NULL;
+    turn.is_limited = turn.offered != NULL || turn.names != NULL;
     if (taken.tolerance == TOOLRACK_TOLERANCE_UNSET) {
         taken.tolerance = (uint64_t)toolrack_format_tolerance(host, format);
     }
@@ -813,9 +818,9 @@ int answer_message(struct toolrack *host, enum toolrack_format format, const cha
     if (taken.model != NULL) {
         turn.message.model = taken.model;
     }
-    if (turn.offered != NULL && turn.message.count > 0 && turn_names(&turn, err) == NULL) {
+    if (turn.is_limited && turn.message.count > 0 && turn_names(&turn, err) == NULL) {
         code = err != NULL ? err->code : TOOLRACK_E_INVALID;
-        yyjson_doc_free(turn.names);
+        yyjson_doc_free(turn.own_names);
         format_message_finish(&turn.message);
         return code;
     }

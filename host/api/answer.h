@@ -9,6 +9,8 @@ struct toolrack;
 /** What a conversation adds to the tools of the host. */
 struct answer_extra {
     const struct format_keeping *keeping; /**< for results of calls */
+    yyjson_val *names; /**< of the tools that the model was offered, see export_names(): no other is
+                        * found, whatever `offered` of the options would export by now */
     void *user;
     /** Whether a tool is the conversation's own. */
     bool (*has)(void *user, const char *name);

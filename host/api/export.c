@@ -326,6 +326,17 @@ int toolrack_export(struct toolrack *host, enum toolrack_format format,
     return 0;
 }
 
+int export_with_names(struct toolrack *host, enum toolrack_format format,
+                      const struct toolrack_export_options *options, struct toolrack_text **ret,
+                      struct toolrack_text **ret_report, struct toolrack_text **ret_names,
+                      struct toolrack_error *err) {
+    struct toolrack_export_options asked;
+    (void)take_options(options, &asked);
+    return export_selected(
+            host, format, &asked,
+            &(struct exported){.text = ret, .report = ret_report, .names = ret_names}, err);
+}
+
 int export_names(struct toolrack *host, enum toolrack_format format,
                  const struct toolrack_export_options *options, struct toolrack_text **ret,
                  struct toolrack_error *err) {

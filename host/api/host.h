@@ -143,8 +143,13 @@ void host_event(struct toolrack *host, enum toolrack_event_kind kind, const char
 int serving_check_profile(struct toolrack *host, const char *profile, struct toolrack_error *err);
 
 /** How the definitions of an export call its tools and their properties: the text of a JSON object,
- * see `names` of format_definitions(). (export.c)
+ * see `names` of format_definitions(). The second makes them together with the definitions.
+ * (export.c)
  * @return as toolrack_export() */
 int export_names(struct toolrack *host, enum toolrack_format format,
                  const struct toolrack_export_options *options, struct toolrack_text **ret,
                  struct toolrack_error *err);
+int export_with_names(struct toolrack *host, enum toolrack_format format,
+                      const struct toolrack_export_options *options, struct toolrack_text **ret,
+                      struct toolrack_text **ret_report, struct toolrack_text **ret_names,
+                      struct toolrack_error *err);

@@ -1262,7 +1262,7 @@ static void calls_are_shown_in_groups(void **state) {
     EXPECT(AGENT_WITH(SCREEN(40, "", .input = NULL), "wrong-tool"), 0, "",
            "*\x1b[0;31mfailed\x1b[0m           -  subtract\n    {\"a\":2,\"b\":3}: NotFound: "
            "Tool\n    "
-           "'subtract' not found\n*");
+           "'subtract' not found; it was not\n    offered\n*");
 }
 
 /* What is waited for is shown, and goes without a trace: the line above is not touched. */

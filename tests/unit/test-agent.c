@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -13,6 +14,7 @@
 #include "base/cleanup.h"
 #include "net/libcurl.h"
 #include "net/retry.h"
+#include "provider.h"
 #include "provider/conversation.h"
 #include "provider/endpoint.h"
 #include "provider/headers.h"
@@ -1089,6 +1091,81 @@ static void a_model_is_told_which_tools_a_plan_may_call(void **state) {
 #define IN_HOST(test) cmocka_unit_test_setup_teardown(test, open_host, close_host)
 
 /* A child that was forked meanwhile has a copy of the descriptor, until it runs its program. */
+/* ---------------------------------------------------------------------------------- what was sent
+ */
+
+/* The registry changes while the model thinks, which then calls both tools. */
+static void answer_after_a_change(int fd, const char *body) {
+    static const char both[] =
+            "{\"message\":{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":"
+            "[" CALL("breaks", "{}") "," CALL(
+                    "add", "{\"a\":2,\"b\":3}") "]},"
+                                                "\"done\":true,\"done_reason\":\"stop\"}\n";
+    static const char last[] = "{\"message\":{\"role\":\"assistant\",\"content\":\"Done.\"},"
+                               "\"done\":true,\"done_reason\":\"stop\"}\n";
+    const bool is_first = strstr(body, "\"role\":\"tool\"") == NULL;
+    if (is_first) {
+        (void)toolrack_set_priority(host, "breaks", 9999, NULL, NULL);
+        (void)toolrack_set_enabled(host, "breaks", true, NULL, NULL);
+    }
+    provider_write(fd, "200 OK", "Content-Type: application/x-ndjson\r\n", is_first ? both : last,
+                   is_first ? sizeof both - 1 : sizeof last - 1);
+}
+
+static void ignore_text(void *user, const char *text, size_t length) {
+    (void)user;
+    (void)text;
+    (void)length;
+}
+
+static void ignore_note(void *user, const char *line) {
+    (void)user;
+    (void)line;
+}
+
+/* "add" was in the request and runs; "breaks" was not, although an export would have it by now. */
+static void expect_add_alone(const struct toolrack_export_options *offered) {
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *outcome = NULL;
+    struct toolrack_agent_options app = TOOLRACK_AGENT_OPTIONS_INIT;
+    struct toolrack_call_options call = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_error err;
+    char endpoint[64];
+    const unsigned short port = provider_start();
+    assert_int_not_equal(port, 0);
+    (void)snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%u", port);
+    provider_set(answer_after_a_change);
+    call.conversation = "one";
+    call.offered = offered;
+    app.format = TOOLRACK_FORMAT_OLLAMA;
+    app.endpoint = endpoint;
+    app.model = "m";
+    app.task = "Do it";
+    app.call = &call;
+    app.text = ignore_text;
+    app.note = ignore_note;
+    calls = 0;
+    if (toolrack_agent(host, &app, &outcome, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    assert_int_equal(provider_asked(), 2);
+    assert_int_equal(calls, 1);
+    assert_non_null(strstr(provider_request(), "Tool 'breaks' not found; it was not offered"));
+    assert_null(strstr(provider_request(), "it broke"));
+    assert_non_null(strstr(provider_request(), "\"content\":\"5.0\""));
+    provider_stop();
+}
+
+static void what_a_request_did_not_have_does_not_run(void **state) {
+    (void)state;
+    struct toolrack_export_options offered = TOOLRACK_EXPORT_OPTIONS_INIT;
+    assert_int_equal(toolrack_set_enabled(host, "breaks", false, NULL, NULL), 0);
+    expect_add_alone(NULL);
+    assert_int_equal(toolrack_set_priority(host, "breaks", 1, NULL, NULL), 0);
+    assert_int_equal(toolrack_set_priority(host, "add", 200, NULL, NULL), 0);
+    offered.limit = 1;
+    expect_add_alone(&offered);
+}
+
 static void a_closed_transcript_is_locked_by_nobody(void **state) {
     (void)state;
     char path[] = "/tmp/toolrack-transcript-XXXXXX";
@@ -1155,6 +1232,7 @@ int main(void) {
             IN_HOST(a_model_is_told_what_was_done_before_a_failure),
             IN_HOST(a_model_that_calls_anything_else_is_told_of_plans),
             IN_HOST(a_model_is_told_which_tools_a_plan_may_call),
+            IN_HOST(what_a_request_did_not_have_does_not_run),
             cmocka_unit_test(a_closed_transcript_is_locked_by_nobody),
     };
     return cmocka_run_group_tests_name("agent", tests, load, NULL);
