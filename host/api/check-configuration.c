@@ -225,6 +225,41 @@ static int check_allowances(struct starting *starting, struct toolrack *host,
     return code;
 }
 
+/* The tools of "arguments_of" that no plugin and no definition has. */
+static int check_tolerances(struct starting *starting, struct toolrack *host,
+                            struct toolrack_error *err) {
+    struct arena *arena = &starting->findings->arena;
+    CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
+    struct toolrack_filter all = TOOLRACK_FILTER_INIT;
+    all.all = true;
+    int code = toolrack_list(host, &all, &tools, err);
+    const char *name;
+    for (size_t i = 0; code == 0 && (name = config_tolerance_of(host->config, i)) != NULL; i++) {
+        struct toolrack_finding finding = {.severity = TOOLRACK_SEVERITY_WARNING,
+                                           .rule = "config-tool"};
+        struct nearest nearest = nearest_to(name);
+        char pointer[JSON_POINTER_MAX] = "/arguments_of/tools";
+        bool is_known = false;
+        for (size_t at = 0; at < toolrack_tools_count(tools); at++) {
+            const char *other = toolrack_tool_name(toolrack_tools_get(tools, at));
+            is_known = is_known || strcmp(other, name) == 0;
+            (void)nearest_try(&nearest, other);
+        }
+        if (is_known) {
+            continue;
+        }
+        json_pointer_add(pointer, name);
+        config_place(host->config, pointer, &finding.line, &finding.column);
+        finding.cause =
+                arena_printf(arena, "\"arguments_of\" names '%s', and there is no such tool", name);
+        finding.fix = nearest.name != NULL
+                              ? arena_printf(arena, "did you mean \"%s\"?", nearest.name)
+                              : "correct the name, remove it, or install the plugin that has it";
+        add_finding(starting, &finding);
+    }
+    return code;
+}
+
 /* Whether words are about a folder itself, not about a file in it. */
 static bool is_of_folder(const char *words, const char *folder) {
     size_t length = strlen(folder);
@@ -355,6 +390,7 @@ static int check_start(const char *file, const struct toolrack_check_options *ch
         yyjson_doc_free(doc);
         code = check_watch(&starting, host, err);
         code = code < 0 ? code : check_allowances(&starting, host, err);
+        code = code < 0 ? code : check_tolerances(&starting, host, err);
         code = code < 0 ? code : models_check(host, take_model, &starting, err);
         code = code < 0 ? code : plan_tools_check(host, take_plan, &starting, err);
         serving_names(host, take_name, &starting);

@@ -105,6 +105,9 @@ const struct config_settings *config_settings(const struct config *config);
  * [any-thread] */
 unsigned config_tolerance(const struct config *config, const char *member, const char *name);
 
+/** The index-th tool of "arguments_of", or NULL after the last. [any-thread] */
+const char *config_tolerance_of(const struct config *config, size_t index);
+
 /** The index-th plugin id of a member, "policies" or "plugins", and where it stands; NULL after the
  * last. [any-thread] */
 const char *config_plugin_named(const struct config *config, const char *member, size_t index,

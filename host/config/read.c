@@ -156,6 +156,16 @@ unsigned config_tolerance(const struct config *config, const char *member, const
     return tolerance_in(yyjson_obj_get(yyjson_obj_get(config->root, "arguments_of"), member), name);
 }
 
+const char *config_tolerance_of(const struct config *config, size_t index) {
+    yyjson_obj_iter iter =
+            yyjson_obj_iter_with(yyjson_ptr_get(config->root, "/arguments_of/tools"));
+    yyjson_val *key = yyjson_obj_iter_next(&iter);
+    for (size_t i = 0; i < index && key != NULL; i++) {
+        key = yyjson_obj_iter_next(&iter);
+    }
+    return yyjson_get_str(key);
+}
+
 static enum trust trust_in(yyjson_val *object) {
     static const char *const names[] = {
             [TRUST_COMMUNITY] = "community", [TRUST_OFFICIAL] = "official", "builtin", NULL};

@@ -398,6 +398,20 @@ static void correct_pattern_properties(struct rewrite *rewrite, const struct pla
     }
 }
 
+/* {"not": {}} is false, which generators write so that have no booleans. */
+static void correct_additional(struct rewrite *rewrite, const struct place *place,
+                               yyjson_mut_val *value) {
+    yyjson_mut_val *negated =
+            yyjson_mut_obj_size(value) == 1 ? yyjson_mut_obj_get(value, "not") : NULL;
+    if (has_rule(rewrite, RULE_DIALECT) &&
+        (yyjson_mut_is_true(negated) ||
+         (yyjson_mut_is_obj(negated) && yyjson_mut_obj_size(negated) == 0))) {
+        (void)yyjson_mut_set_bool(value, false);
+        format_report_add(rewrite->report, "rewritten", place,
+                          "additionalProperties is written false, which it means");
+    }
+}
+
 /* Correct the value of a keyword. @return whether the keyword stays. */
 static bool correct_keyword(struct rewrite *rewrite, const struct place *place,
                             enum format_keyword keyword, yyjson_mut_val *value) {
@@ -412,6 +426,7 @@ static bool correct_keyword(struct rewrite *rewrite, const struct place *place,
     case KEYWORD_TYPE: return rewrite_type(rewrite, place, value);
     case KEYWORD_REF: return correct_reference(rewrite, place, value);
     case KEYWORD_PATTERN: return correct_pattern(rewrite, place, value);
+    case KEYWORD_ADDITIONAL: correct_additional(rewrite, place, value); return true;
     case KEYWORD_ENUM:
         if (yyjson_mut_arr_size(value) == 0) {
             format_report_add(rewrite->report, "rewritten", place, "an empty enum is left out");

@@ -460,6 +460,13 @@ static int compile_dependents(struct subject *s, struct object_rules *rules) {
     return 0;
 }
 
+/* Whether a schema is false, also as {"not": {}}, which generators write that have no booleans. */
+static bool allows_none(yyjson_val *schema) {
+    yyjson_val *negated = yyjson_obj_size(schema) == 1 ? yyjson_obj_get(schema, "not") : NULL;
+    return yyjson_is_false(schema) || yyjson_is_true(negated) ||
+           (yyjson_is_obj(negated) && yyjson_obj_size(negated) == 0);
+}
+
 static int compile_object(struct subject *s) {
     static const enum keyword keywords[] = {
             KEYWORD_PROPERTIES,     KEYWORD_PATTERN_PROPERTIES, KEYWORD_ADDITIONAL_PROPERTIES,
@@ -477,7 +484,7 @@ static int compile_object(struct subject *s) {
     yyjson_val *additional = s->values[KEYWORD_ADDITIONAL_PROPERTIES];
     rules->count_min = count_of(s->values[KEYWORD_MIN_PROPERTIES], 0);
     rules->count_max = count_of(s->values[KEYWORD_MAX_PROPERTIES], UINT64_MAX);
-    rules->closed = yyjson_is_false(additional);
+    rules->closed = allows_none(additional);
     int code = compile_names(s, rules);
     if (code == 0) {
         code = compile_patterns(s, rules);

@@ -150,14 +150,10 @@ static bool has_null(yyjson_mut_val *list) {
     return false;
 }
 
-/* "nullable" of OpenAPI 3.0 speaks of the type beside it, and of its values. */
-static void update_nullable(struct translation *t, yyjson_mut_val *schema) {
-    yyjson_mut_val *type = yyjson_mut_obj_get(schema, "type");
-    yyjson_mut_val *values = yyjson_mut_obj_get(schema, "enum");
+/* Null as a type beside the others. */
+static void add_null_type(const struct translation *t, yyjson_mut_val *schema,
+                          yyjson_mut_val *type) {
     yyjson_mut_val *types = yyjson_mut_is_arr(type) ? type : yyjson_mut_arr(t->doc);
-    if (!yyjson_mut_is_true(yyjson_mut_obj_get(schema, "nullable")) || type == NULL) {
-        return;
-    }
     if (type != types) {
         (void)yyjson_mut_arr_append(types, yyjson_mut_val_mut_copy(t->doc, type));
     }
@@ -167,12 +163,62 @@ static void update_nullable(struct translation *t, yyjson_mut_val *schema) {
     if (type != types) {
         (void)yyjson_mut_obj_replace(schema, yyjson_mut_str(t->doc, "type"), types);
     }
-    if (values != NULL && !has_null(values)) {
+}
+
+/* Null as an alternative to what a keyword says. */
+static void add_null_choice(const struct translation *t, yyjson_mut_val *schema,
+                            const char *keyword) {
+    yyjson_mut_val *said = yyjson_mut_obj_remove_key(schema, keyword);
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(t->doc, schema, "anyOf");
+    yyjson_mut_val *first = yyjson_mut_arr_add_obj(t->doc, list);
+    yyjson_mut_val *null = yyjson_mut_arr_add_obj(t->doc, list);
+    (void)yyjson_mut_obj_add_val(t->doc, first, keyword, said);
+    (void)yyjson_mut_obj_add_str(t->doc, null, "type", "null");
+}
+
+/* The keyword that says alone which values a schema has no type for; NULL: none does, or several.
+ */
+static const char *lone_choice(yyjson_mut_val *schema) {
+    static const char *const keywords[] = {"anyOf", "oneOf", "allOf", "$ref"};
+    const char *found = NULL;
+    for (size_t i = 0; i < ARRAY_LENGTH(keywords); i++) {
+        if (yyjson_mut_obj_get(schema, keywords[i]) != NULL) {
+            if (found != NULL) {
+                return NULL;
+            }
+            found = keywords[i];
+        }
+    }
+    return found;
+}
+
+/* "nullable" of OpenAPI 3.0 speaks of what is beside it: the type, the values, or a choice. */
+static void update_nullable(struct translation *t, yyjson_mut_val *schema) {
+    yyjson_mut_val *type = yyjson_mut_obj_get(schema, "type");
+    yyjson_mut_val *values = yyjson_mut_obj_get(schema, "enum");
+    const char *choice = schema != t->root ? lone_choice(schema) : NULL;
+    bool is_typed = type != NULL || values != NULL;
+    if (!yyjson_mut_is_true(yyjson_mut_obj_get(schema, "nullable")) ||
+        (!is_typed && choice == NULL)) {
+        return;
+    }
+    if (type != NULL) {
+        add_null_type(t, schema, type);
+    }
+    if (yyjson_mut_is_arr(values) && !has_null(values)) {
         (void)yyjson_mut_arr_add_null(t->doc, values);
     }
+    if (choice != NULL) {
+        add_null_choice(t, schema, choice);
+    }
     (void)yyjson_mut_obj_remove_key(schema, "nullable");
-    tell(t, "write \"null\" beside the type, as in \"type\": [\"string\", \"null\"]",
-         "nullable is of OpenAPI 3.0; it is taken for the type null beside the other");
+    size_t end = strlen(t->pointer);
+    json_pointer_add(t->pointer, "nullable");
+    tell(t,
+         is_typed ? "write \"null\" beside the type, as in \"type\": [\"string\", \"null\"]"
+                  : "write {\"type\": \"null\"} as another alternative of \"anyOf\"",
+         "nullable is of OpenAPI 3.0; null is taken beside what else is allowed");
+    t->pointer[end] = '\0';
 }
 
 /* Draft 3 says at each property whether it is required. */

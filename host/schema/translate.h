@@ -7,7 +7,8 @@
  *   a list in items, exclusiveMinimum: true,      prefixItems, a number, dependentRequired and
  *     dependencies, divisibleBy                     dependentSchemas, multipleOf
  *   required: true at a property                  its name in `required`
- *   nullable: true beside a type                  that type or null, in an enum too
+ *   nullable: true beside a type, an enum         that type or null, in an enum too
+ *   nullable: true beside a choice or reference   that, or null, as alternatives
  *   a keyword that is null, an empty enum         none
  *   a reference to an `id`, or to an `$id` that   one to its place
  *     is a name alone

@@ -332,6 +332,14 @@ static void check_is_with_the_plugins_that_are_named(void **state) {
     EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 1,
            "*warning config-plugin: line 1, *names kit*\n*warning config-tool: line 2, *'add'*",
            "");
+    e2e_write("toolrack.json", "{\"arguments_of\": {\"tools\": {\n\"add\": \"exact\",\n"
+                               "\"calculater\": \"exact\", \"ad\": \"lax\"}}}");
+    EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json", "--plugins", e2e_plugins()), 1,
+           "*warning config-tool: line 3, *names 'calculater', and there is no such tool\n*"
+           "line 3, *names 'ad', *did you mean \"add\"*",
+           "");
+    e2e_write("toolrack.json", "{\"policies\": {\"kit\": {\"workers\": 2}},\n"
+                               "\"serve\": {\"pinned\": [\"add\"]}}");
     EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json", "--plugins", "nowhere"), 1,
            "*warning config-folder: */nowhere: the folder does not exist\n    fix: create it, or "
            "leave it out\n*warning config-plugin: *",

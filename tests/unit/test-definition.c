@@ -319,6 +319,23 @@ static void arguments_are_checked_before_it_answers(void **state) {
     gives(host, "w", "{\"town\": \"Rome\"}", "1");
 }
 
+/* Google's generator for Go writes {"not": {}} for false. */
+static void nothing_but_what_is_listed_is_said_with_not(void **state) {
+    (void)state;
+    CLEANUP(toolrack_closep)
+    struct toolrack *host = open_host(
+            "{\"tools\": [{\"name\": \"w\", \"description\": \"d\", \"type\": \"function\", "
+            "\"parameters\": {\"type\": \"object\", \"properties\": {\"town\": {}}, "
+            "\"additionalProperties\": {\"not\": {}}}, "
+            "\"implementation\": {\"type\": \"mock\", \"mock_response\": 1}}]}");
+    struct toolrack_result *result = NULL;
+    struct toolrack_error err;
+    assert_int_equal(toolrack_call(host, "w", "{\"twn\": \"Rome\"}", NULL, &result, &err),
+                     TOOLRACK_E_INVALID_ARGUMENTS);
+    assert_non_null(strstr(err.message, "unknown property"));
+    assert_non_null(strstr(err.message, "did you mean"));
+}
+
 static void builtin_functions_run(void **state) {
     (void)state;
     CLEANUP(toolrack_closep)
@@ -1176,6 +1193,7 @@ int main(void) {
             cmocka_unit_test(what_generators_write_is_called),
             cmocka_unit_test(a_mock_answers_as_it_is_told),
             cmocka_unit_test(arguments_are_checked_before_it_answers),
+            cmocka_unit_test(nothing_but_what_is_listed_is_said_with_not),
             cmocka_unit_test(builtin_functions_run),
             cmocka_unit_test(the_handler_of_the_implementation_runs),
             cmocka_unit_test(a_function_of_a_library_runs),
