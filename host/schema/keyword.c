@@ -65,7 +65,8 @@ static bool check_names(yyjson_val *value, yyjson_val **ret_at, struct text *rea
         return must_be(reason, "an array of names", value);
     }
     if (yyjson_arr_size(value) > SCHEMA_REQUIRED_MAX) {
-        text_printf(reason, "has more than SCHEMA_REQUIRED_MAX (%d) names", SCHEMA_REQUIRED_MAX);
+        text_printf(reason, "has more than %d names, which is the most that is checked",
+                    SCHEMA_REQUIRED_MAX);
         return false;
     }
     size_t i = 0;

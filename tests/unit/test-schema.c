@@ -1165,8 +1165,28 @@ static void threads_share_a_schema(void **state) {
     schema_destroy(NULL);
 }
 
+/* A limit is told in words: the names of constants mean nothing to the author of a tool. */
+static void too_many_required_names_are_told_in_words(void **state) {
+    (void)state;
+    static char text[16384] = "{\"required\":[\"n\"";
+    size_t length = strlen(text);
+    for (int i = 0; i < 1024; i++) {
+        length += (size_t)snprintf(text + length, sizeof text - length, ",\"n%d\"", i);
+    }
+    (void)snprintf(text + length, sizeof text - length, "]}");
+    yyjson_doc *doc = yyjson_read(text, strlen(text), 0);
+    struct schema *schema = NULL;
+    struct toolrack_error err = {0};
+    assert_int_equal(schema_compile(yyjson_doc_get_root(doc), NULL, &schema, &err),
+                     TOOLRACK_E_INVALID);
+    assert_non_null(strstr(err.message, "has more than 1024 names"));
+    assert_null(strstr(err.message, "_MAX"));
+    yyjson_doc_free(doc);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test(too_many_required_names_are_told_in_words),
             cmocka_unit_test(a_tools_faults_say_how_to_mend_them),
             cmocka_unit_test(other_faults),
             cmocka_unit_test(no_keyword_hides_another),
