@@ -701,9 +701,8 @@ static void rewrite_whole(struct rewrite *rewrite, const struct place *place,
         return;
     }
     yyjson_mut_val *type = yyjson_mut_obj_get(schema, "type");
-    if (has_rule(rewrite, RULE_ITEMS) && yyjson_mut_equals_str(type, "array") &&
-        yyjson_mut_obj_get(schema, "items") == NULL &&
-        yyjson_mut_obj_get(schema, "prefixItems") == NULL) {
+    if (has_rule(rewrite, RULE_ITEMS) && json_mut_has_text(type, "array") &&
+        yyjson_mut_obj_get(schema, "items") == NULL) {
         rewrite_put(rewrite, schema, "items", yyjson_mut_obj(rewrite->doc));
         format_report_add(rewrite->report, "rewritten", place,
                           "%s requires items for an array: any item is allowed",
