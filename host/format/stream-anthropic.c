@@ -1,4 +1,6 @@
 /* stream-anthropic.c - streams of Anthropic Messages: blocks that start, grow and stop. */
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "format/stream-parts.h"
@@ -83,6 +85,21 @@ static void take_reason(struct toolrack_stream *stream, yyjson_val *reason) {
     }
 }
 
+/* Some servers have all blocks in the message that begins. */
+static int take_start(struct toolrack_stream *stream, yyjson_val *message,
+                      struct toolrack_error *err) {
+    yyjson_val *content = yyjson_obj_get(message, "content");
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *block;
+    yyjson_arr_foreach (content, at, count, block) {
+        code = code < 0 ? code : add_block(stream, at, block, err);
+    }
+    take_reason(stream, yyjson_obj_get(message, "stop_reason"));
+    return code;
+}
+
 static int take_event(struct toolrack_stream *stream, yyjson_val *event,
                       struct toolrack_error *err) {
     yyjson_val *type = yyjson_obj_get(event, "type");
@@ -91,6 +108,9 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
     }
     if (turn_is(type, "content_block_delta")) {
         return grow_block(stream, event, err);
+    }
+    if (turn_is(type, "message_start")) {
+        return take_start(stream, yyjson_obj_get(event, "message"), err);
     }
     if (turn_is(type, "message_delta")) {
         take_reason(stream, yyjson_obj_get(yyjson_obj_get(event, "delta"), "stop_reason"));
@@ -103,27 +123,28 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
 static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
                       struct toolrack_error *err) {
     yyjson_val *content = yyjson_obj_get(root, "content");
-    int code = 0;
-    size_t at;
-    size_t count;
-    yyjson_val *block;
     if (!yyjson_is_arr(content)) {
         return error_set(err, TOOLRACK_E_INVALID,
                          "the response has no array 'content'; it is not one of Anthropic "
                          "Messages");
     }
-    yyjson_arr_foreach (content, at, count, block) {
-        code = code < 0 ? code : add_block(stream, at, block, err);
-    }
-    take_reason(stream, yyjson_obj_get(root, "stop_reason"));
-    return code;
+    return take_start(stream, root, err);
+}
+
+/* The API refuses a request with a text that is blank, also where the model has written it. */
+static bool is_blank(yyjson_mut_val *block) {
+    const char *text = yyjson_mut_get_str(yyjson_mut_obj_get(block, "text"));
+    return yyjson_mut_equals_str(yyjson_mut_obj_get(block, "type"), "text") && text != NULL &&
+           strspn(text, " \t\r\n") == yyjson_mut_get_len(yyjson_mut_obj_get(block, "text"));
 }
 
 static void end(struct toolrack_stream *stream) {
+    yyjson_mut_val *content = stream_array(stream, stream->root, "content");
     size_t at;
     size_t count;
     yyjson_mut_val *block;
-    yyjson_mut_arr_foreach(stream_array(stream, stream->root, "content"), at, count, block) {
+    stream_filter(stream, content, is_blank);
+    yyjson_mut_arr_foreach(content, at, count, block) {
         if (yyjson_mut_equals_str(yyjson_mut_obj_get(block, "type"), "tool_use")) {
             stream_give_id(stream, block, "id");
         }

@@ -81,19 +81,28 @@ static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
                          "the response has no candidates; it is not one of Gemini");
     }
     yyjson_arr_foreach (root, at, count, response) {
-        code = code < 0                         ? code
-               : stream_is_error(response, err) ? TOOLRACK_E_EXECUTION_FAILED
-                                                : take_event(stream, response, err);
+        code = code < 0 ? code : stream_find_error(response, err);
+        code = code < 0 ? code : take_event(stream, response, err);
     }
     return yyjson_is_obj(root) ? take_event(stream, root, err) : code;
 }
 
+/* A part with an empty text and nothing else that is sent back, such as a signature. */
+static bool is_empty(yyjson_mut_val *part) {
+    yyjson_mut_val *text = yyjson_mut_obj_get(part, "text");
+    size_t members = yyjson_mut_obj_get(part, "thought") != NULL ? 2 : 1;
+    return yyjson_mut_is_str(text) && yyjson_mut_get_len(text) == 0 &&
+           yyjson_mut_obj_size(part) == members;
+}
+
 /* An id is optional here, but one that is empty is none. */
 static void end(struct toolrack_stream *stream) {
+    yyjson_mut_val *parts = stream_array(stream, stream->root, "parts");
     size_t at;
     size_t count;
     yyjson_mut_val *part;
-    yyjson_mut_arr_foreach(stream_array(stream, stream->root, "parts"), at, count, part) {
+    stream_filter(stream, parts, is_empty);
+    yyjson_mut_arr_foreach(parts, at, count, part) {
         yyjson_mut_val *call = yyjson_mut_obj_get(part, "functionCall");
         if (yyjson_mut_obj_get(call, "id") != NULL) {
             stream_give_id(stream, call, "id");

@@ -226,15 +226,16 @@ static void take_reason(struct toolrack_stream *stream, yyjson_val *reason) {
 }
 
 /* OpenRouter and others report in the choice that the provider behind them failed. */
-static bool has_failed(yyjson_val *choice, yyjson_val *reason, struct toolrack_error *err) {
-    if (stream_is_error(choice, err)) {
-        return true;
-    }
-    if (turn_is(reason, "error")) {
-        (void)stream_fail(NULL, err);
-        return true;
-    }
-    return false;
+static int find_failure(yyjson_val *choice, yyjson_val *reason, struct toolrack_error *err) {
+    int code = stream_find_error(choice, err);
+    return code == 0 && turn_is(reason, "error") ? stream_fail(NULL, err) : code;
+}
+
+/* Some servers stream one chunk that has the message whole, and some repeat it whole at the end. */
+static yyjson_val *delta_of(const struct toolrack_stream *stream, yyjson_val *choice) {
+    yyjson_val *delta = yyjson_obj_get(choice, "delta");
+    bool has_begun = stream->has_shown || stream->text_count > 0 || stream->item_count > 0;
+    return delta != NULL || has_begun ? delta : yyjson_obj_get(choice, "message");
 }
 
 static int take_event(struct toolrack_stream *stream, yyjson_val *event,
@@ -248,10 +249,9 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
         /* Of several choices only the first is used. */
         if (code == 0 && yyjson_get_uint(yyjson_obj_get(choice, "index")) == 0) {
             yyjson_val *reason = yyjson_obj_get(choice, "finish_reason");
-            code = take_delta(stream, yyjson_obj_get(choice, "delta"), err);
+            code = take_delta(stream, delta_of(stream, choice), err);
             take_reason(stream, reason);
-            code = code == 0 && has_failed(choice, reason, err) ? TOOLRACK_E_EXECUTION_FAILED
-                                                                : code;
+            code = code == 0 ? find_failure(choice, reason, err) : code;
         }
     }
     return code;
@@ -267,8 +267,9 @@ static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
-    if (has_failed(choice, reason, err)) {
-        return TOOLRACK_E_EXECUTION_FAILED;
+    int code = find_failure(choice, reason, err);
+    if (code < 0) {
+        return code;
     }
     if (!yyjson_is_obj(message)) {
         return error_set(err, TOOLRACK_E_INVALID,

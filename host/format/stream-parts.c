@@ -3,6 +3,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -13,12 +14,11 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 /* --------------------------------------------------------------- the message */
 
-void stream_show(struct toolrack_stream *stream, yyjson_val *text) {
-    if (stream->text == NULL || !stream_is_text(text)) {
+void stream_show_text(struct toolrack_stream *stream, const char *said, size_t length) {
+    stream->has_shown = true;
+    if (stream->text == NULL) {
         return;
     }
-    const char *said = yyjson_get_str(text);
-    size_t length = yyjson_get_len(text);
     if (!stream->has_halves) {
         stream->text(stream->user, said, length);
         return;
@@ -63,12 +63,9 @@ void stream_set(struct toolrack_stream *stream, yyjson_mut_val *object, const ch
     }
 }
 
-void stream_give_id(struct toolrack_stream *stream, yyjson_mut_val *call, const char *key) {
+/* Not at random: the same response is always the same message. NULL: no memory. */
+static yyjson_mut_val *make_id(struct toolrack_stream *stream) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-    if (yyjson_mut_get_len(yyjson_mut_obj_get(call, key)) > 0) {
-        return;
-    }
-    /* Not at random: the same response is always the same message. */
     const uint64_t from[] = {stream->seed, stream->ids_made++};
     unsigned char hash[crypto_generichash_BYTES];
     char id[STREAM_ID_LENGTH];
@@ -76,11 +73,37 @@ void stream_give_id(struct toolrack_stream *stream, yyjson_mut_val *call, const 
     for (size_t i = 0; i < STREAM_ID_LENGTH; i++) {
         id[i] = digits[hash[i] % (sizeof digits - 1)];
     }
-    stream_put(stream, call, key, yyjson_mut_strncpy(stream->doc, id, sizeof id));
+    return yyjson_mut_strncpy(stream->doc, id, sizeof id);
+}
+
+void stream_give_id(struct toolrack_stream *stream, yyjson_mut_val *call, const char *key) {
+    yyjson_mut_val *given = yyjson_mut_obj_get(call, key);
+    size_t length = yyjson_mut_get_len(given);
+    stream->ids = stream->ids != NULL ? stream->ids : yyjson_mut_obj(stream->doc);
+    if (length == 0 ||
+        yyjson_mut_obj_getn(stream->ids, yyjson_mut_get_str(given), length) != NULL) {
+        given = make_id(stream);
+        stream_put(stream, call, key, given);
+    }
+    stream->no_memory = !yyjson_mut_obj_add(stream->ids,
+                                            yyjson_mut_strn(stream->doc, yyjson_mut_get_str(given),
+                                                            yyjson_mut_get_len(given)),
+                                            yyjson_mut_true(stream->doc)) ||
+                        stream->no_memory;
 }
 
 void stream_append(struct toolrack_stream *stream, yyjson_mut_val *array, yyjson_mut_val *value) {
     stream->no_memory = !yyjson_mut_arr_append(array, value) || stream->no_memory;
+}
+
+void stream_filter(struct toolrack_stream *stream, yyjson_mut_val *array,
+                   bool (*is_empty)(yyjson_mut_val *element)) {
+    for (size_t left = yyjson_mut_arr_size(array); left > 0; left--) {
+        yyjson_mut_val *element = yyjson_mut_arr_remove_first(array);
+        if (!is_empty(element)) {
+            stream_append(stream, array, element);
+        }
+    }
 }
 
 yyjson_mut_val *stream_object(struct toolrack_stream *stream, yyjson_mut_val *object,
@@ -406,26 +429,64 @@ void stream_set_reason(struct toolrack_stream *stream, yyjson_val *reason) {
 /* Where a provider's failure says what it is, by preference. */
 static const char *const reasons[] = {"message", "detail", "error", "type", "code", "status"};
 
+/* Words of providers for failures that may pass, and statuses that they put in their place. */
+static const struct {
+    const char *word;
+    uint64_t status;
+    int code;
+} passing[] = {
+        {"overloaded_error", 529, TOOLRACK_E_IO},
+        {"overloaded", 503, TOOLRACK_E_IO},
+        {"server_is_overloaded", 502, TOOLRACK_E_IO},
+        {"service_unavailable", 504, TOOLRACK_E_IO},
+        {"service_unavailable_error", 500, TOOLRACK_E_IO},
+        {"unavailable", 503, TOOLRACK_E_IO},
+        {"api_error", 500, TOOLRACK_E_IO},
+        {"server_error", 500, TOOLRACK_E_IO},
+        {"internal_server_error", 500, TOOLRACK_E_IO},
+        {"internal", 500, TOOLRACK_E_IO},
+        {"rate_limit_error", 429, TOOLRACK_E_LIMIT_EXCEEDED},
+        {"rate_limit_exceeded", 429, TOOLRACK_E_LIMIT_EXCEEDED},
+        {"too_many_requests", 429, TOOLRACK_E_LIMIT_EXCEEDED},
+        {"resource_exhausted", 429, TOOLRACK_E_LIMIT_EXCEEDED},
+};
+
+/* What kind of failure an object tells of. A quota that is used up does not pass. */
+static int code_of(yyjson_val *error) {
+    static const char *const kinds[] = {"type", "code", "status"};
+    int code = TOOLRACK_E_EXECUTION_FAILED;
+    for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
+        yyjson_val *kind = yyjson_obj_get(error, kinds[i]);
+        const char *word = yyjson_is_str(kind) ? yyjson_get_str(kind) : "";
+        if (strcmp(word, "insufficient_quota") == 0) {
+            return TOOLRACK_E_EXECUTION_FAILED;
+        }
+        for (size_t k = 0; k < ARRAY_LENGTH(passing) && code == TOOLRACK_E_EXECUTION_FAILED; k++) {
+            if (strcasecmp(word, passing[k].word) == 0 ||
+                (yyjson_is_uint(kind) && yyjson_get_uint(kind) == passing[k].status)) {
+                code = passing[k].code;
+            }
+        }
+    }
+    return code;
+}
+
 int stream_fail(yyjson_val *message, struct toolrack_error *err) {
+    int code = code_of(message);
     for (size_t i = 0; yyjson_is_obj(message) && i < ARRAY_LENGTH(reasons); i++) {
         yyjson_val *reason = yyjson_obj_get(message, reasons[i]);
         if (stream_is_text(reason)) {
             message = reason;
         }
     }
-    return error_set(err, TOOLRACK_E_EXECUTION_FAILED, STREAM_FAILED "%s",
+    return error_set(err, code, STREAM_FAILED "%s",
                      yyjson_is_str(message) ? yyjson_get_str(message) : "no reason given");
 }
 
-bool stream_tell_error(yyjson_val *event, struct toolrack_error *err) {
+int stream_tell_error(yyjson_val *event, struct toolrack_error *err) {
     yyjson_val *error = yyjson_obj_get(event, "error");
     if (error != NULL && !yyjson_is_null(error)) {
-        (void)stream_fail(error, err);
-        return true;
+        return stream_fail(error, err);
     }
-    if (turn_is(yyjson_obj_get(event, "object"), "error")) {
-        (void)stream_fail(event, err);
-        return true;
-    }
-    return false;
+    return turn_is(yyjson_obj_get(event, "object"), "error") ? stream_fail(event, err) : 0;
 }

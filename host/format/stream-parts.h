@@ -34,6 +34,7 @@ struct stream_item {
     yyjson_mut_val *object;
     bool is_plain;   /**< a part of Gemini's with text only, and perhaps a thought flag */
     bool is_thought; /**< that has the flag set */
+    uint64_t shown;  /**< the parts of an item of Responses whose text was shown, a bit each */
 };
 
 /* What precedes the provider's own message. */
@@ -103,9 +104,11 @@ struct toolrack_stream {
     bool over;          /* nothing that follows belongs to it */
     bool cut_off;       /* the model was stopped before it ended */
     bool has_halves;    /* strings may have halves of surrogate pairs, see utf8_join_halves() */
+    bool has_shown;     /* some text of the model has come */
     struct buf unshown; /* the half at the end of the text so far */
     uint64_t seed;      /* of the ids that are made for calls without one */
     unsigned ids_made;
+    yyjson_mut_val *ids; /* an object whose members are the ids of the calls so far; NULL: none */
     int64_t counts[STREAM_COUNTS]; /* TOOLRACK_TOKENS_UNKNOWN: not told */
 
     char *result; /* returned by toolrack_stream_end() */
@@ -116,7 +119,8 @@ struct toolrack_stream {
 /* Length of an id that is made for a call: all providers accept nine letters and digits. */
 #define STREAM_ID_LENGTH 9u
 
-/** Give an id to a call whose id is missing or empty: a result is matched to its call by it. */
+/** Give an id to a call whose id is missing or empty, or that of a call which was given one before:
+ * a result is matched to its call by it. */
 void stream_give_id(struct toolrack_stream *stream, yyjson_mut_val *call, const char *key);
 
 /** Whether a value is a string that is not empty. */
@@ -124,8 +128,15 @@ static inline bool stream_is_text(yyjson_val *value) {
     return yyjson_is_str(value) && yyjson_get_len(value) > 0;
 }
 
-/** Pass a piece of the model's text to the callback; other values than strings are ignored. */
-void stream_show(struct toolrack_stream *stream, yyjson_val *text);
+/** Pass a piece of the model's text to the callback; it is not empty. */
+void stream_show_text(struct toolrack_stream *stream, const char *text, size_t length);
+
+/** The same; other values than strings are ignored. */
+static inline void stream_show(struct toolrack_stream *stream, yyjson_val *text) {
+    if (stream_is_text(text)) {
+        stream_show_text(stream, yyjson_get_str(text), yyjson_get_len(text));
+    }
+}
 
 /** Whether the string at `key` of an object is, as far as it was gathered, this one. */
 bool stream_has_text(const struct toolrack_stream *stream, yyjson_mut_val *object, const char *key,
@@ -183,6 +194,10 @@ void stream_set(struct toolrack_stream *stream, yyjson_mut_val *object, const ch
 /** Append to an array of the message. */
 void stream_append(struct toolrack_stream *stream, yyjson_mut_val *array, yyjson_mut_val *value);
 
+/** Leave out the elements of an array of the message that are without content. */
+void stream_filter(struct toolrack_stream *stream, yyjson_mut_val *array,
+                   bool (*is_empty)(yyjson_mut_val *element));
+
 /** The object at `key` of an object of the message; created if it is missing. */
 yyjson_mut_val *stream_object(struct toolrack_stream *stream, yyjson_mut_val *object,
                               const char *key);
@@ -204,11 +219,12 @@ static inline bool stream_may_be_error(yyjson_val *key, yyjson_val *value) {
            (turn_is(key, "object") && turn_is(value, "error"));
 }
 
-/** Whether an object that may report a failure of the provider does; then err is set. */
-bool stream_tell_error(yyjson_val *event, struct toolrack_error *err);
+/** The failure of the provider that an object reports, which may report one.
+ * @return 0: it reports none; or the code of stream_fail() */
+int stream_tell_error(yyjson_val *event, struct toolrack_error *err);
 
 /** The same for any object. Inline, as nearly none does, and each piece of an answer is asked. */
-static inline bool stream_is_error(yyjson_val *event, struct toolrack_error *err) {
+static inline int stream_find_error(yyjson_val *event, struct toolrack_error *err) {
     size_t at;
     size_t count;
     yyjson_val *key;
@@ -218,9 +234,10 @@ static inline bool stream_is_error(yyjson_val *event, struct toolrack_error *err
             return stream_tell_error(event, err);
         }
     }
-    return false;
+    return 0;
 }
 
 /** Set err for a failure that the provider reported: a message, or an object that has one; may be
- * NULL. Returns the code. */
+ * NULL. @return TOOLRACK_E_IO for a server that is busy or down, TOOLRACK_E_LIMIT_EXCEEDED for too
+ *         many requests, as for a response with such a status; else TOOLRACK_E_EXECUTION_FAILED. */
 int stream_fail(yyjson_val *message, struct toolrack_error *err);

@@ -16,6 +16,77 @@ static int put_item(struct toolrack_stream *stream, uint64_t index, yyjson_val *
     return 0;
 }
 
+/* The text of a part of a message; NULL: it is of another kind. */
+static yyjson_val *text_of(yyjson_val *part) {
+    yyjson_val *type = yyjson_obj_get(part, "type");
+    return turn_is(type, "output_text") ? yyjson_obj_get(part, "text")
+           : turn_is(type, "refusal")   ? yyjson_obj_get(part, "refusal")
+                                        : NULL;
+}
+
+/* The bit of a part, in the set of those that were shown. */
+static uint64_t bit_of(uint64_t part) {
+    return UINT64_C(1) << (part < 63 ? part : 63);
+}
+
+/* The parts of an item that were shown; of an item whose beginning did not come, all or none. */
+static uint64_t shown_of(const struct toolrack_stream *stream, const struct stream_item *item) {
+    return item != NULL ? item->shown : stream->has_shown ? UINT64_MAX : 0;
+}
+
+/* Show the texts of an item, without those parts. */
+static void show_item(struct toolrack_stream *stream, yyjson_val *item, uint64_t shown) {
+    size_t at;
+    size_t count;
+    yyjson_val *part;
+    yyjson_val *content = yyjson_obj_get(item, "content"); /* the macro looks several times */
+    yyjson_arr_foreach (content, at, count, part) {
+        if ((shown & bit_of(at)) == 0) {
+            stream_show(stream, text_of(part));
+        }
+    }
+}
+
+/* A piece of a part's text. */
+static void take_piece(struct toolrack_stream *stream, uint64_t index, yyjson_val *event) {
+    struct stream_item *item = stream_find_item(stream, index);
+    stream_show(stream, yyjson_obj_get(event, "delta"));
+    if (item != NULL) {
+        item->shown |= bit_of(yyjson_get_uint(yyjson_obj_get(event, "content_index")));
+    }
+}
+
+/* The whole text of a part: from some servers all that comes of it. */
+static int take_part(struct toolrack_stream *stream, uint64_t index, yyjson_val *event,
+                     yyjson_val *text, struct toolrack_error *err) {
+    struct stream_item *item = stream_find_item(stream, index);
+    uint64_t part = yyjson_get_uint(yyjson_obj_get(event, "content_index"));
+    if ((shown_of(stream, item) & bit_of(part)) == 0) {
+        stream_show(stream, text);
+    }
+    if (item == NULL) {
+        yyjson_mut_val *made = yyjson_mut_obj(stream->doc);
+        stream_put(stream, made, "type", yyjson_mut_str(stream->doc, "message"));
+        stream_put(stream, made, "role", yyjson_mut_str(stream->doc, "assistant"));
+        int code = stream_add_item(stream, index, made, err);
+        if (code < 0) {
+            return code;
+        }
+        item = stream_find_item(stream, index);
+    }
+    item->shown |= bit_of(part);
+    yyjson_mut_val *content = stream_array(stream, item->object, "content");
+    if (stream_is_text(text) && yyjson_mut_arr_size(content) == part) {
+        bool is_refused = yyjson_obj_get(event, "refusal") != NULL;
+        yyjson_mut_val *made = yyjson_mut_obj(stream->doc);
+        stream_append(stream, content, made);
+        stream_put(stream, made, "type",
+                   yyjson_mut_str(stream->doc, is_refused ? "refusal" : "output_text"));
+        stream_set(stream, made, is_refused ? "refusal" : "text", text);
+    }
+    return 0;
+}
+
 static bool is_refusal(yyjson_val *item) {
     size_t at;
     size_t count;
@@ -26,6 +97,23 @@ static bool is_refusal(yyjson_val *item) {
         }
     }
     return false;
+}
+
+/* All that has come of the texts is in items that began with them. */
+static void show_items(struct toolrack_stream *stream) {
+    for (size_t i = 0; i < stream->item_count; i++) {
+        size_t at;
+        size_t count;
+        yyjson_mut_val *part;
+        yyjson_mut_val *content = yyjson_mut_obj_get(stream->items[i].object, "content");
+        yyjson_mut_arr_foreach(content, at, count, part) {
+            yyjson_mut_val *text = yyjson_mut_obj_get(part, "text");
+            text = text != NULL ? text : yyjson_mut_obj_get(part, "refusal");
+            if (yyjson_mut_get_len(text) > 0) {
+                stream_show_text(stream, yyjson_mut_get_str(text), yyjson_mut_get_len(text));
+            }
+        }
+    }
 }
 
 /* Some providers send the whole response without its items. */
@@ -42,6 +130,9 @@ static int take_response(struct toolrack_stream *stream, yyjson_val *response,
     yyjson_arr_foreach (output, at, count, item) {
         code = code < 0 ? code : put_item(stream, at, item, err);
         stream->refused = stream->refused || is_refusal(item);
+    }
+    if (!stream->has_shown) {
+        show_items(stream);
     }
     stream_set_reason(stream, turn_is(yyjson_obj_get(response, "status"), "incomplete")
                                       ? yyjson_obj_get(response, "status")
@@ -71,16 +162,24 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
     yyjson_val *type = yyjson_obj_get(event, "type");
     if (turn_is(type, "error") || turn_is(type, "response.failed")) {
         yyjson_val *error = yyjson_obj_get(yyjson_obj_get(event, "response"), "error");
-        yyjson_val *message = yyjson_obj_get(error, "message");
-        return stream_fail(message != NULL ? message : yyjson_obj_get(event, "message"), err);
+        return stream_fail(yyjson_is_obj(error) ? error : event, err);
     }
     uint64_t index = yyjson_get_uint(yyjson_obj_get(event, "output_index"));
     if (turn_is(type, "response.output_text.delta") || turn_is(type, "response.refusal.delta")) {
-        stream_show(stream, yyjson_obj_get(event, "delta"));
+        take_piece(stream, index, event);
         stream->refused = stream->refused || turn_is(type, "response.refusal.delta");
+    } else if (turn_is(type, "response.output_text.done")) {
+        return take_part(stream, index, event, yyjson_obj_get(event, "text"), err);
+    } else if (turn_is(type, "response.refusal.done")) {
+        stream->refused = true;
+        return take_part(stream, index, event, yyjson_obj_get(event, "refusal"), err);
     } else if (turn_is(type, "response.output_item.added") ||
                turn_is(type, "response.output_item.done")) {
         yyjson_val *item = yyjson_obj_get(event, "item");
+        if (turn_is(type, "response.output_item.done")) {
+            show_item(stream, item, shown_of(stream, stream_find_item(stream, index)));
+            stream->refused = stream->refused || is_refusal(item);
+        }
         return yyjson_is_obj(item) ? put_item(stream, index, item, err) : 0;
     } else if (turn_is(type, "response.function_call_arguments.delta")) {
         struct stream_item *item = stream_find_item(stream, index);
@@ -99,22 +198,9 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
 
 static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
                       struct toolrack_error *err) {
-    yyjson_val *output = yyjson_obj_get(root, "output");
-    size_t at;
-    size_t count;
-    yyjson_val *item;
-    if (!yyjson_is_arr(output)) {
+    if (!yyjson_is_arr(yyjson_obj_get(root, "output"))) {
         return error_set(err, TOOLRACK_E_INVALID,
                          "the response has no array 'output'; it is not one of OpenAI Responses");
-    }
-    yyjson_arr_foreach (output, at, count, item) {
-        size_t part_at;
-        size_t parts;
-        yyjson_val *part;
-        yyjson_arr_foreach (yyjson_obj_get(item, "content"), part_at, parts, part) {
-            bool is_text = turn_is(yyjson_obj_get(part, "type"), "output_text");
-            stream_show(stream, yyjson_obj_get(part, is_text ? "text" : "refusal"));
-        }
     }
     int code = take_response(stream, root, err);
     if (code == 0 && turn_is(yyjson_obj_get(root, "status"), "incomplete")) {

@@ -86,8 +86,9 @@ static int take_parsed(struct toolrack_stream *stream, const struct buf *text, y
         return TOOLRACK_E_LIMIT_EXCEEDED;
     }
     if (stream->is_failure) {
-        if (yyjson_is_obj(event) && stream_is_error(event, err)) {
-            return TOOLRACK_E_EXECUTION_FAILED;
+        int code = yyjson_is_obj(event) ? stream_find_error(event, err) : 0;
+        if (code < 0) {
+            return code;
         }
         return doc != NULL ? stream_fail(event, err)
                            : error_set(err, TOOLRACK_E_EXECUTION_FAILED, STREAM_FAILED "%.*s",
@@ -110,10 +111,8 @@ static int take_parsed(struct toolrack_stream *stream, const struct buf *text, y
         stream->seed = name_hash(text->data, text->length);
     }
     stream->has_fields = true;
-    if (stream_look(stream, event) && stream_tell_error(event, err)) {
-        return TOOLRACK_E_EXECUTION_FAILED;
-    }
-    int code = stream->format->event(stream, event, err);
+    int code = stream_look(stream, event) ? stream_tell_error(event, err) : 0;
+    code = code < 0 ? code : stream->format->event(stream, event, err);
     return code == 0 && stream->no_memory ? error_oom(err) : code;
 }
 
@@ -406,8 +405,9 @@ static int take_whole_parsed(struct toolrack_stream *stream, yyjson_doc *doc,
     if (check_depth(doc, "the response", err) < 0) {
         return TOOLRACK_E_LIMIT_EXCEEDED;
     }
-    if (stream_is_error(root, err)) {
-        return TOOLRACK_E_EXECUTION_FAILED;
+    int code = stream_find_error(root, err);
+    if (code < 0) {
+        return code;
     }
     stream->seed = name_hash(stream->data.data, stream->data.length);
     size_t at;
@@ -417,7 +417,7 @@ static int take_whole_parsed(struct toolrack_stream *stream, yyjson_doc *doc,
         (void)stream_look(stream, event);
     }
     (void)stream_look(stream, root);
-    int code = stream->format->whole(stream, root, err);
+    code = stream->format->whole(stream, root, err);
     stream->complete = true;
     return code == 0 && stream->no_memory ? error_oom(err) : code;
 }

@@ -379,9 +379,9 @@ static void errors_of_the_provider_end_it(void **state) {
           "data: {\"type\":\"response.failed\",\"response\":{\"error\":{\"message\":\"bad\"}}}\n\n",
           failed, "bad");
     fails(TOOLRACK_FORMAT_ANTHROPIC,
-          "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\","
-          "\"message\":\"Overloaded\"}}\n\n",
-          failed, "Overloaded");
+          "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\","
+          "\"message\":\"Bad\"}}\n\n",
+          failed, "Bad");
     fails(TOOLRACK_FORMAT_GEMINI, "data: {\"error\":{\"message\":\"quota\"}}\n\n", failed, "quota");
     fails(TOOLRACK_FORMAT_GEMINI, "data: {\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}\n\n",
           failed, "SAFETY");
@@ -397,18 +397,53 @@ static void errors_of_the_provider_end_it(void **state) {
     fails(TOOLRACK_FORMAT_OPENAI,
           "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
           "data: {\"error\":{\"code\":\"server_error\"}}\n\n",
-          failed, "server_error");
+          TOOLRACK_E_IO, "server_error");
     /* OpenRouter has it in the choice. */
     fails(TOOLRACK_FORMAT_OPENAI,
           "data: {\"choices\":[{\"delta\":{\"content\":\"It is\"},\"finish_reason\":null}]}\n\n"
           "data: "
           "{\"choices\":[{\"delta\":{\"content\":\"\"},\"finish_reason\":\"error\",\"error\":{"
           "\"code\":502,\"message\":\"upstream died\"}}]}\n\ndata: [DONE]\n\n",
-          failed, "upstream died");
+          TOOLRACK_E_IO, "upstream died");
     fails(TOOLRACK_FORMAT_OPENAI,
           "data: {\"choices\":[{\"delta\":{\"content\":\"It "
           "is\"},\"finish_reason\":\"error\"}]}\n\n",
           failed, "no reason given");
+}
+
+/* What a status would say, were it not too late for one. */
+static void failures_that_may_pass_have_a_code(void **state) {
+    (void)state;
+    const int busy = TOOLRACK_E_IO;
+    const int limit = TOOLRACK_E_LIMIT_EXCEEDED;
+    const int failed = TOOLRACK_E_EXECUTION_FAILED;
+    fails(TOOLRACK_FORMAT_ANTHROPIC,
+          "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\","
+          "\"message\":\"Overloaded\"}}\n\n",
+          busy, "Overloaded");
+    fails(TOOLRACK_FORMAT_ANTHROPIC,
+          "data: "
+          "{\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow\"}}\n\n",
+          limit, "slow");
+    fails(TOOLRACK_FORMAT_OPENAI, "data: {\"error\":{\"message\":\"slow\",\"code\":429}}\n\n",
+          limit, "slow");
+    fails(TOOLRACK_FORMAT_OPENAI,
+          "data: "
+          "{\"error\":{\"message\":\"pay\",\"code\":429,\"type\":\"insufficient_quota\"}}\n\n",
+          failed, "pay");
+    fails(TOOLRACK_FORMAT_OPENAI_RESPONSES,
+          "data: {\"type\":\"error\",\"code\":\"rate_limit_exceeded\",\"message\":\"slow\"}\n\n",
+          limit, "slow");
+    fails(TOOLRACK_FORMAT_OPENAI_RESPONSES,
+          "data: {\"type\":\"response.failed\",\"response\":{\"error\":{\"code\":\"server_error\","
+          "\"message\":\"bad\"}}}\n\n",
+          busy, "bad");
+    fails(TOOLRACK_FORMAT_GEMINI,
+          "data: {\"error\":{\"code\":503,\"message\":\"busy\",\"status\":\"UNAVAILABLE\"}}\n\n",
+          busy, "busy");
+    fails(TOOLRACK_FORMAT_GEMINI,
+          "data: {\"error\":{\"message\":\"many\",\"status\":\"RESOURCE_EXHAUSTED\"}}\n\n", limit,
+          "many");
 }
 
 /* A response that is one JSON text is read at its end. */
@@ -502,6 +537,124 @@ static void comes_to(enum toolrack_format format, const char *bytes, const char 
     if (code < 0 || strcmp(message, wanted) != 0) {
         fail_msg("%s: %s %s", bytes, message, err.message);
     }
+}
+
+/* Whatever of the events a server leaves out, its text is shown once, and is in the message. */
+static void text_is_shown_once_wherever_it_comes(void **state) {
+    (void)state;
+#define EVENT(type, more) "data: {\"type\":\"" type "\"," more "}\n\n"
+#define MESSAGE(content)  "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[" content "]}"
+#define PART              "{\"type\":\"output_text\",\"text\":\"Hi\"}"
+#define ADDED(content) \
+    EVENT("response.output_item.added", "\"output_index\":0,\"item\":" MESSAGE(content))
+#define DELTA \
+    EVENT("response.output_text.delta", "\"output_index\":0,\"content_index\":0,\"delta\":\"Hi\"")
+#define TEXT_DONE \
+    EVENT("response.output_text.done", "\"output_index\":0,\"content_index\":0,\"text\":\"Hi\"")
+#define ITEM_DONE         EVENT("response.output_item.done", "\"output_index\":0,\"item\":" MESSAGE(PART))
+#define COMPLETED(output) EVENT("response.completed", "\"response\":{\"output\":[" output "]}")
+    static const char *const responses[] = {
+            ADDED("") DELTA TEXT_DONE ITEM_DONE COMPLETED(MESSAGE(PART)),
+            DELTA TEXT_DONE ITEM_DONE COMPLETED(MESSAGE(PART)),
+            ADDED("") TEXT_DONE ITEM_DONE COMPLETED(MESSAGE(PART)),
+            ADDED("") TEXT_DONE COMPLETED(""),
+            TEXT_DONE COMPLETED(""),
+            DELTA TEXT_DONE COMPLETED(""),
+            ADDED("") ITEM_DONE COMPLETED(""),
+            ITEM_DONE COMPLETED(MESSAGE(PART)),
+            COMPLETED(MESSAGE(PART)),
+            ADDED(PART) COMPLETED(""),
+            ADDED(PART) COMPLETED(MESSAGE(PART)),
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(responses); i++) {
+        feed_cut(&(struct sample){"responses", TOOLRACK_FORMAT_OPENAI_RESPONSES, responses[i],
+                                  "[" MESSAGE(PART) "]", "Hi", 0},
+                 1);
+    }
+    feed_cut(&(struct sample){"two parts", TOOLRACK_FORMAT_OPENAI_RESPONSES,
+                              ADDED("") DELTA EVENT("response.output_item.done",
+                                                    "\"output_index\":0,\"item\":" MESSAGE(
+                                                            PART "," PART)) COMPLETED(""),
+                              "[" MESSAGE(PART "," PART) "]", "HiHi", 0},
+             1);
+    feed_cut(
+            &(struct sample){
+                    "anthropic", TOOLRACK_FORMAT_ANTHROPIC,
+                    EVENT("message_start",
+                          "\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"Hi\"}],"
+                          "\"stop_reason\":\"end_turn\"}") EVENT("message_stop", "\"a\":1"),
+                    "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"Hi\"}]}",
+                    "Hi", 0},
+            1);
+    feed_cut(
+            &(struct sample){
+                    "chat", TOOLRACK_FORMAT_OPENAI,
+                    "data: {\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\","
+                    "\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+                    "{\"role\":\"assistant\",\"content\":\"Hi\"}", "Hi", 0},
+            1);
+    feed_cut(&(struct sample){"chat that repeats", TOOLRACK_FORMAT_OPENAI,
+                              "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n"
+                              "data: {\"choices\":[{\"message\":{\"content\":\"Hi\"},"
+                              "\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+                              "{\"role\":\"assistant\",\"content\":\"Hi\"}", "Hi", 0},
+             1);
+}
+
+/* Providers refuse a message in which an id repeats. */
+static void ids_that_repeat_are_renewed(void **state) {
+    (void)state;
+    comes_to(
+            TOOLRACK_FORMAT_OPENAI,
+            "data: {\"choices\":[{\"delta\":{\"tool_calls\":["
+            "{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}},"
+            "{\"index\":1,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}}]}\n\n"
+            "data: [DONE]\n\n",
+            "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"f\","
+            "\"arguments\":\"{}\"}},{\"id\":\"GUBWLmtkq\",\"function\":{\"name\":\"f\","
+            "\"arguments\":\"{}\"}}],\"content\":null}");
+    comes_to(TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "{\"output\":[{\"type\":\"function_call\",\"call_id\":\"a\"},"
+             "{\"type\":\"custom_tool_call\",\"call_id\":\"a\"}]}",
+             "[{\"type\":\"function_call\",\"call_id\":\"a\"},{\"type\":\"custom_tool_call\","
+             "\"call_id\":\"fNAtvj9iJ\"}]");
+    comes_to(TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"content\":[{\"type\":\"tool_use\",\"id\":\"a\"},{\"type\":\"tool_use\",\"id\":"
+             "\"a\"}]}",
+             "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"a\"},{\"type\":"
+             "\"tool_use\",\"id\":\"5NXf0p9ta\"}]}");
+    comes_to(TOOLRACK_FORMAT_GEMINI,
+             "{\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"id\":\"a\"}},"
+             "{\"functionCall\":{\"id\":\"a\"}}]},\"finishReason\":\"STOP\"}]}",
+             "{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"id\":\"a\"}},{\"functionCall\":{"
+             "\"id\":\"QnNFvB567\"}}]}");
+}
+
+/* Providers refuse a text that is empty, also where it is the model's. */
+static void texts_without_any_are_left_out(void **state) {
+    (void)state;
+    comes_to(TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"content\":[{\"type\":\"thinking\",\"thinking\":\"\"},{\"type\":\"text\",\"text\":"
+             "\"\"},"
+             "{\"type\":\"text\",\"text\":\" \\n\"},{\"type\":\"text\",\"text\":\" a\"},"
+             "{\"type\":\"tool_use\",\"id\":\"a\"}]}",
+             "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"\"},"
+             "{\"type\":\"text\",\"text\":\" a\"},{\"type\":\"tool_use\",\"id\":\"a\"}]}");
+    comes_to(TOOLRACK_FORMAT_ANTHROPIC,
+             "data: "
+             "{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\","
+             "\"text\":\"\"}}\n\n"
+             "data: "
+             "{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\","
+             "\"text\":\"\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
+             "{\"role\":\"assistant\",\"content\":[]}");
+    comes_to(TOOLRACK_FORMAT_GEMINI,
+             "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"\"},"
+             "{\"text\":\"\",\"thought\":true},{\"functionCall\":{\"name\":\"f\"}},"
+             "{\"text\":\"\",\"thoughtSignature\":\"s\"},{\"text\":\" \"}]},"
+             "\"finishReason\":\"STOP\"}]}",
+             "{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"f\"}},"
+             "{\"text\":\"\",\"thoughtSignature\":\"s\"},{\"text\":\" \"}]}");
 }
 
 /* As they come from those who speak the format nearly. */
@@ -1002,9 +1155,13 @@ int main(void) {
             cmocka_unit_test(what_it_makes_is_a_message),
             cmocka_unit_test(a_stream_that_breaks_off_is_no_message),
             cmocka_unit_test(errors_of_the_provider_end_it),
+            cmocka_unit_test(failures_that_may_pass_have_a_code),
             cmocka_unit_test(a_response_that_is_not_streamed_may_fail),
             cmocka_unit_test(what_is_no_stream_is_refused),
             cmocka_unit_test(events_that_say_nothing_are_ignored),
+            cmocka_unit_test(text_is_shown_once_wherever_it_comes),
+            cmocka_unit_test(ids_that_repeat_are_renewed),
+            cmocka_unit_test(texts_without_any_are_left_out),
             cmocka_unit_test(calls_without_ids_are_told_apart),
             cmocka_unit_test(a_name_that_is_said_again_is_one_name),
             cmocka_unit_test(a_name_in_pieces_is_one_name),
