@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
@@ -33,7 +34,8 @@ struct transfer {
     size_t received;
     size_t most;
     size_t header_length;
-    int code; /* negative: why the transfer was stopped */
+    int code;                     /* negative: why the transfer was stopped */
+    char reason[CURL_ERROR_SIZE]; /* libcurl's; "": it has none */
     struct toolrack_error *err;
 };
 
@@ -161,6 +163,9 @@ static bool set_up(CURL *easy, const struct http_request *request, struct curl_s
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_USERAGENT, "toolrack");
     SET(CURLOPT_HTTPHEADER, headers);
+    /* A compressed stream would wait in buffers: none is asked for, and what comes is decoded. */
+    SET(CURLOPT_ACCEPT_ENCODING, "identity");
+    SET(CURLOPT_ERRORBUFFER, transfer->reason);
     SET(CURLOPT_POST, 1L);
     SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->length);
     SET(CURLOPT_POSTFIELDS, request->body);
@@ -238,6 +243,32 @@ static bool is_reset(CURLcode failure) {
            failure == CURLE_SEND_ERROR;
 }
 
+/* The host and port of the proxy that a failed request went to, as the environment has it; NULL: it
+ * went to none. libcurl's reason has the host that it tried. */
+static const char *proxy_of(const struct transfer *transfer, const char *url,
+                            const char **ret_variable, size_t *ret_length) {
+    static const char *const variables[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
+                                            "ALL_PROXY"};
+    bool is_https = url != NULL && strncmp(url, "https:", 6) == 0;
+    for (size_t i = is_https ? 1 : 0; i < ARRAY_LENGTH(variables); i++) {
+        const char *proxy = is_https || i == 0 || i > 2 ? getenv(variables[i]) : NULL;
+        if (proxy == NULL || proxy[0] == '\0') {
+            continue;
+        }
+        const char *scheme = strstr(proxy, "://");
+        const char *host = scheme != NULL ? scheme + 3 : proxy;
+        const char *name = memrchr(host, '@', strcspn(host, "/")); /* without its password */
+        host = name != NULL ? name + 1 : host;
+        char tried[256];
+        (void)snprintf(tried, sizeof tried, "%.*s", (int)strcspn(host, ":/]"),
+                       host + (host[0] == '['));
+        *ret_variable = variables[i];
+        *ret_length = strcspn(host, "/");
+        return strstr(transfer->reason, tried) != NULL ? host : NULL;
+    }
+    return NULL;
+}
+
 static int explain(const struct transfer *transfer, CURLcode failure, struct toolrack_error *err) {
     if (transfer->code < 0) {
         return transfer->code; /* take_body() set the message */
@@ -251,6 +282,15 @@ static int explain(const struct transfer *transfer, CURLcode failure, struct too
         return error_set(err, TOOLRACK_E_TIMEOUT,
                          "%s did not answer: the limits are %u s to connect and %u s of silence",
                          host, HTTP_CONNECT_MS_MAX / 1000u, HTTP_SILENCE_S_MAX);
+    }
+    const char *variable = NULL;
+    size_t length = 0;
+    const char *proxy = has_begun(transfer) ? NULL : proxy_of(transfer, host, &variable, &length);
+    if (proxy != NULL) {
+        return error_set(err, TOOLRACK_E_IO,
+                         "%s cannot be reached through the proxy %.*s, which the environment "
+                         "variable %s names: %s",
+                         host, (int)length, proxy, variable, curl.easy_strerror(failure));
     }
     return error_set(err, TOOLRACK_E_IO, "%s: %s: %s",
                      has_begun(transfer) ? "the response broke off"
