@@ -172,7 +172,7 @@ static int check(const struct toolrack_agent_options *app, struct toolrack_error
     int code = endpoint_url(app->format, app->endpoint, app->model, &url, err);
     code = code < 0 ? code : endpoint_add_query(&url, app->query, err);
     code = code < 0 ? code : headers_check(app->headers, err);
-    return code < 0 ? code : parameters_write(app->format, app->parameters, &parameters, err);
+    return code < 0 ? code : parameters_write(app->format, url, app->parameters, &parameters, err);
 }
 
 int models_check(const struct toolrack *host,

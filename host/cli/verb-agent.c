@@ -174,6 +174,11 @@ static int run_thread(struct conversation_thread *thread) {
 
 /* ----------------------------------------------------------- the command line */
 
+/* Providers refuse a message without any text. */
+static bool is_blank(const char *text) {
+    return text[strspn(text, " \t\r\n")] == '\0';
+}
+
 /* Without a task, a person at the terminal types messages. */
 static bool is_chat(const struct cli *cli) {
     return cli->options.words.count == 0 && !cli->options.json && ask_possible();
@@ -207,6 +212,9 @@ static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
     ret->query = options->query.count > 0 ? options->query.items : NULL;
     ret->parameters = options->parameters.count > 0 ? options->parameters.items : NULL;
     ret->task = options->words.count > 0 ? options->words.items[0] : NULL;
+    if (ret->task != NULL && is_blank(ret->task)) {
+        return cli_error(cli, TOOLRACK_E_INVALID, "the task is empty: say what to do");
+    }
     if (ret->task == NULL && !goes_on && !is_chat(cli)) {
         return cli_error(cli, TOOLRACK_E_INVALID, "an argument is missing; usage: toolrack %s %s",
                          options->verb->name, options->verb->arguments);
@@ -234,19 +242,26 @@ static int read_options(struct cli *cli, struct toolrack_agent_options *ret) {
 /* Most bytes of a task from standard input. */
 #define TASK_MAX (16u * 1024 * 1024)
 
-/* Read the task "-"; any other is left as it is. */
-static int read_task(struct cli *cli, struct buf *text, const char **task) {
+/* Read the task "-"; any other is left as it is. An empty one is a wrong use, as the argument ""
+ * is.
+ * @param ret_exit  set on failure */
+static int read_task(struct cli *cli, struct buf *text, const char **task, int *ret_exit) {
     if (*task == NULL || strcmp(*task, "-") != 0) {
         return 0;
     }
     int code = cli_read(cli, STDIN_FILENO, "standard input", TASK_MAX, text);
+    bool is_empty = false;
     if (code == 0 && text->length >= TASK_MAX) {
         code = cli_error(cli, TOOLRACK_E_LIMIT_EXCEEDED, "the task is longer than %u bytes",
                          TASK_MAX - 1);
-    } else if (code == 0 && text->length == 0) {
-        code = cli_error(cli, TOOLRACK_E_INVALID, "the task is empty: write it to standard input");
-    } else if (code == 0 && memchr(text->data, '\0', text->length) != NULL) {
+    } else if (code == 0 && text->length > 0 && memchr(text->data, '\0', text->length) != NULL) {
         code = cli_error(cli, TOOLRACK_E_INVALID, "the task has a zero byte: it must be text");
+    } else if (code == 0 && (text->length == 0 || is_blank(text->data))) {
+        code = cli_error(cli, TOOLRACK_E_INVALID, "the task is empty: write it to standard input");
+        is_empty = true;
+    }
+    if (code < 0) {
+        *ret_exit = is_empty ? cli_fail_usage(cli) : cli_fail(cli);
     }
     *task = text->data;
     return code;
@@ -498,8 +513,12 @@ int verb_agent(struct cli *cli) {
         return cli_fail_usage(cli);
     }
     CLEANUP(buf_finish) struct buf task = BUF_INIT;
-    if (offer_read(cli, &offer) < 0 || read_task(cli, &task, &options.task) < 0) {
+    int ended = 0;
+    if (offer_read(cli, &offer) < 0) {
         return cli_fail(cli);
+    }
+    if (read_task(cli, &task, &options.task, &ended) < 0) {
+        return ended;
     }
     bool is_part = offer.names != NULL || offer.options.profile != NULL ||
                    offer.options.limit != 0 || offer.options.budget != 0;

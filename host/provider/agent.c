@@ -40,6 +40,7 @@ struct agent {
     struct transcript *transcript;
     struct events events;
     bool has_begun; /* the transcript says so */
+    bool has_text;  /* some text of the answer has come */
     bool is_unsent; /* the model's last message is not sent again */
 };
 
@@ -64,6 +65,7 @@ static void give_text(void *user, const char *text, size_t length) {
 
 static void take_text(void *user, const char *text, size_t length) {
     struct agent *agent = user;
+    agent->has_text = true;
     key_stream_feed(&agent->key, &agent->shown, text, length, give_text, agent);
 }
 
@@ -139,7 +141,7 @@ static void collect_headers(const struct agent *agent, const char *ret[HEADERS_M
 
 /* Whether and when another try may succeed, and why. */
 struct retry {
-    const char *dropped; /* what the provider refused, and further requests do not have */
+    struct conversation_refused dropped; /* what further requests do not have; no name: nothing */
     bool may_pass;
     uint32_t wait_ms;
     struct buf why;
@@ -147,6 +149,25 @@ struct retry {
 
 static void retry_finish(struct retry *retry) {
     buf_finish(&retry->why);
+}
+
+/* Whether the provider was busy, and said so in a stream that had begun with success: while nothing
+ * of an answer was shown that is the same as such a status. */
+static bool has_failed_early(const struct agent *agent, struct toolrack_stream *stream,
+                             unsigned tries, struct retry *retry, struct toolrack_error *err) {
+    const char *message = NULL;
+    struct toolrack_error why;
+    int code = stream != NULL && !agent->has_text
+                       ? toolrack_stream_end(stream, &message, NULL, &why)
+                       : 0;
+    if (code != TOOLRACK_E_IO && code != TOOLRACK_E_LIMIT_EXCEEDED) {
+        return false;
+    }
+    retry->may_pass = true;
+    retry->wait_ms = retry_wait_ms(tries);
+    buf_add_text(&retry->why, why.message);
+    *err = why;
+    return true;
 }
 
 /* One try; on failure `retry` says whether to try again. */
@@ -197,6 +218,10 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
         retry->wait_ms = retry_wait_ms(tries);
         buf_add_text(&retry->why, "the provider closed the connection without an answer");
     }
+    if ((code < 0 || response.status == 200) &&
+        has_failed_early(agent, stream, tries, retry, err)) {
+        return err->code;
+    }
     if (code < 0) {
         return code;
     }
@@ -205,7 +230,7 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
         return 0;
     }
     if ((response.status == 400 || response.status == 422) && response.text.length > 0) {
-        retry->dropped = conversation_drop_refused(&agent->conversation, response.text.data);
+        (void)conversation_drop_refused(&agent->conversation, response.text.data, &retry->dropped);
     }
     agent->outcome->ending = refusal_ending(&response);
     uint32_t wait_ms;
@@ -263,9 +288,11 @@ static int ask(struct agent *agent, struct toolrack_stream **ret, struct toolrac
         CLEANUP(buf_finish) struct buf body = BUF_INIT;
         int code = conversation_body(&agent->conversation, &body, err);
         code = code < 0 ? code : try_once(agent, &body, tries, ret, &retry, err);
-        if (retry.dropped != NULL) {
-            events_note(&agent->events, "the provider refuses %s; asking without it",
-                        retry.dropped);
+        if (retry.dropped.name != NULL) {
+            const char *instead = retry.dropped.instead;
+            events_note(&agent->events, "the provider refuses %s; asking with%s %s",
+                        retry.dropped.name, instead != NULL ? "" : "out",
+                        instead != NULL ? instead : "it");
             tries--;
             continue;
         }
@@ -422,6 +449,7 @@ static int offer_more(struct agent *agent, struct toolrack_error *err) {
 static int take_step(struct agent *agent, bool *ret_goes_on, struct toolrack_error *err) {
     CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
     agent->outcome->steps++;
+    agent->has_text = false;
     buf_clear(&agent->outcome->text);
     keep_ending(agent, NULL);
     int code = offer_more(agent, err);
@@ -444,7 +472,11 @@ static int take_step(struct agent *agent, bool *ret_goes_on, struct toolrack_err
         buf_add(&redacted, message, length);
         code = redacted.failed ? error_oom(err)
                                : key_redact_json(&agent->key, redacted.data, length, err);
+    }
+    if (code == 0) {
+        code = conversation_renew_ids(&agent->conversation, &redacted, err);
         message = redacted.data;
+        length = redacted.length;
     }
     if (agent->outcome->text.length > 0) {
         agent->app->text(agent->app->user, NULL, 0);
@@ -628,12 +660,10 @@ static void write_end(struct agent *agent, const struct toolrack_error *err) {
 
 /* Of a single question nothing is asked again: there is nothing to keep for the next request. */
 static int set_extras(struct agent *agent, struct toolrack_error *err) {
-    static const char openai[] = "https://api.openai.com/";
     bool goes_on = !agent->options->asks_once;
-    bool is_openai = strncmp(agent->url, openai, sizeof openai - 1) == 0;
     return conversation_set_extras(
             &agent->conversation, goes_on ? CONVERSATION_EXTRAS : CONVERSATION_STORE,
-            goes_on && is_openai ? agent->app->call->conversation : NULL, err);
+            goes_on && endpoint_is_openai(agent->url) ? agent->app->call->conversation : NULL, err);
 }
 
 static int open_transcript(struct agent *agent, struct toolrack_error *err) {
@@ -667,7 +697,7 @@ static int open_parts(struct agent *agent, struct toolrack_error *err) {
     }
     CLEANUP(buf_finish) struct buf parameters = BUF_INIT;
     if (code == 0) {
-        code = parameters_write(app->format, app->parameters, &parameters, err);
+        code = parameters_write(app->format, agent->url, app->parameters, &parameters, err);
     }
     if (code == 0) {
         code = key_read(app->format, agent->options->key_variable, &agent->key, err);

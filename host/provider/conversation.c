@@ -9,9 +9,11 @@
 #include "base/error.h"
 #include "base/json-lenient.h"
 #include "base/json.h"
+#include "base/name.h"
 #include "base/utf8.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
 /* Numbers are kept as written. */
 #define READ_FLAGS YYJSON_READ_NUMBER_AS_RAW
@@ -96,11 +98,17 @@ static int check_text(const char *what, const char *text, struct toolrack_error 
                    : error_set(err, TOOLRACK_E_INVALID, "%s is not UTF-8", what);
 }
 
+static int check_task(const char *task, struct toolrack_error *err) {
+    return task != NULL && task[strspn(task, " \t\r\n")] == '\0'
+                   ? error_set(err, TOOLRACK_E_INVALID, "the task is empty: say what to do")
+                   : check_text("the task", task, err);
+}
+
 int conversation_init(struct conversation *ret, enum toolrack_format format, const char *model,
                       const char *system, const char *tools, const char *task,
                       struct toolrack_error *err) {
     if (check_text("the model's name", model, err) < 0 || check_text("--system", system, err) < 0 ||
-        check_text("the task", task, err) < 0) {
+        check_task(task, err) < 0) {
         return TOOLRACK_E_INVALID;
     }
     struct conversation conversation = {.format = format};
@@ -126,32 +134,6 @@ int conversation_init(struct conversation *ret, enum toolrack_format format, con
     }
     *ret = conversation;
     return 0;
-}
-
-/* Gemini has all definitions in one object. */
-int conversation_add_tools(struct conversation *conversation, const char *tools,
-                           struct toolrack_error *err) {
-    static const char outer[] = "[{\"functionDeclarations\":";
-    struct buf *all = &conversation->tools;
-    bool is_inner = conversation->format == TOOLRACK_FORMAT_GEMINI &&
-                    strncmp(tools, outer, sizeof outer - 1) == 0;
-    size_t end = is_inner ? sizeof "]}]" - 1 : sizeof "]" - 1; /* of both */
-    size_t begin = is_inner ? sizeof outer - 1 : 0;
-    size_t length = all->length;
-    if (length > end) {
-        CLEANUP(buf_finish) struct buf last = BUF_INIT;
-        buf_add(&last, all->data + length - end, end);
-        buf_truncate(all, length - end);
-        buf_add_char(all, ',');
-        buf_add_text(all, tools + begin + 1);
-        if (all->failed) {
-            buf_truncate(all, length - end);
-            buf_add(all, last.data, last.length); /* there is room */
-        }
-        return last.failed || all->failed ? error_oom(err) : 0;
-    }
-    buf_add_text(all, tools);
-    return all->failed ? error_oom(err) : 0;
 }
 
 /* ------------------------------------------------------------------ extras */
@@ -195,7 +177,7 @@ int conversation_set_extras(struct conversation *conversation, unsigned wanted,
 /* Whether a text has a name as errors write one: 'store', body.store, store: or include[0]. Some of
  * the names are ordinary words. */
 static bool names(const char *text, const char *name) {
-    static const char around[] = "'\"`[].:";
+    static const char around[] = "'\"`[].:=";
     size_t length = strlen(name);
     for (const char *at = text; (at = strstr(at, name)) != NULL; at += length) {
         char before = at > text ? at[-1] : ' ';
@@ -208,14 +190,216 @@ static bool names(const char *text, const char *name) {
     return false;
 }
 
-const char *conversation_drop_refused(struct conversation *conversation, const char *text) {
-    for (size_t i = 0; i < ARRAY_LENGTH(extras); i++) {
-        if ((conversation->extras & extras[i].extra) != 0 && names(text, extras[i].name)) {
-            conversation->extras &= ~extras[i].extra;
-            return extras[i].name;
+/* Whether a refusal is about what the server does not know, and not about its value. */
+static bool says_unknown(const char *text) {
+    static const char *const words[] = {"supported",     "unknown", "unrecogni", "unexpected",
+                                        "not permitted", "extra",   "forbidden", "not allowed"};
+    for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
+        if (strcasestr(text, words[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* JSON text, a part of the body, that is to be edited; NULL: no memory. */
+static yyjson_mut_doc *read_part(const char *before, const char *text, size_t length,
+                                 const char *after) {
+    CLEANUP(buf_finish) struct buf whole = BUF_INIT;
+    buf_add_text(&whole, before);
+    buf_add(&whole, text, length);
+    buf_add_text(&whole, after);
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = whole.failed ? NULL : yyjson_read(whole.data, whole.length, READ_FLAGS);
+    return doc != NULL ? yyjson_doc_mut_copy(doc, NULL) : NULL;
+}
+
+/* Put what was edited, without its outer brackets, in the place of a part; false: no memory, and
+ * nothing changed. */
+static bool replace_part(struct buf *part, yyjson_mut_doc *doc, const char *before,
+                         const char *after) {
+    size_t length = 0;
+    CLEANUP(freep) char *text = yyjson_mut_write(doc, 0, &length);
+    CLEANUP(buf_finish) struct buf made = BUF_INIT;
+    buf_add_text(&made, before);
+    buf_add(&made, text != NULL ? text + 1 : "", text != NULL ? length - 2 : 0);
+    buf_add_text(&made, after);
+    if (text == NULL || made.failed) {
+        return false;
+    }
+    struct buf replaced = *part;
+    *part = made;
+    made = replaced;
+    return true;
+}
+
+/* OpenAI refuses `max_tokens` for models that think, and most others do not know the newer name. */
+static bool rename_limit(struct conversation *conversation, const char *text,
+                         struct conversation_refused *ret) {
+    static const char *const both[] = {"max_completion_tokens", "max_tokens"};
+    struct buf *head = &conversation->head;
+    if (conversation->format != TOOLRACK_FORMAT_OPENAI || conversation->has_renamed ||
+        !says_unknown(text)) {
+        return false;
+    }
+    CLEANUP(yyjson_mut_doc_freep)
+    yyjson_mut_doc *doc = read_part("{", head->data, head->length - 1, "}"); /* no comma */
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
+    for (size_t i = 0; i < ARRAY_LENGTH(both); i++) {
+        if (yyjson_mut_obj_get(root, both[i]) != NULL && names(text, both[i])) {
+            *ret = (struct conversation_refused){.name = both[i], .instead = both[1 - i]};
+            conversation->has_renamed =
+                    yyjson_mut_obj_rename_key(doc, root, ret->name, ret->instead) &&
+                    replace_part(head, doc, "", ",");
+            return conversation->has_renamed;
+        }
+    }
+    return false;
+}
+
+/* Whether any definition said `strict`. */
+static bool remove_strict(yyjson_mut_val *tools) {
+    bool is_removed = false;
+    size_t at;
+    size_t count;
+    yyjson_mut_val *tool;
+    yyjson_mut_arr_foreach(tools, at, count, tool) {
+        yyjson_mut_val *function = yyjson_mut_obj_get(tool, "function");
+        yyjson_mut_val *owner = function != NULL ? function : tool;
+        is_removed = yyjson_mut_obj_remove_key(owner, "strict") != NULL || is_removed;
+    }
+    return is_removed;
+}
+
+static bool has_strict(enum toolrack_format format) {
+    return format == TOOLRACK_FORMAT_OPENAI || format == TOOLRACK_FORMAT_OPENAI_RESPONSES;
+}
+
+static bool drop_strict(struct conversation *conversation, const char *text,
+                        struct conversation_refused *ret) {
+    struct buf *tools = &conversation->tools;
+    if (!has_strict(conversation->format) || tools->length == 0 || !names(text, "strict")) {
+        return false;
+    }
+    CLEANUP(yyjson_mut_doc_freep)
+    yyjson_mut_doc *doc = read_part("", tools->data, tools->length, "");
+    if (!remove_strict(yyjson_mut_doc_get_root(doc)) || !replace_part(tools, doc, "[", "]")) {
+        return false;
+    }
+    conversation->is_lax = true;
+    *ret = (struct conversation_refused){.name = "strict"};
+    return true;
+}
+
+static bool is_assistants(yyjson_mut_val *message) {
+    return yyjson_mut_equals_str(yyjson_mut_obj_get(message, "role"), "assistant");
+}
+
+/* The member of the model's messages that a refusal names, of those that a message may lack. */
+static const char *named_member(yyjson_mut_val *messages, const char *text) {
+    static const char *const needed[] = {"role", "content", "tool_calls", "function_call"};
+    size_t at;
+    size_t count;
+    yyjson_mut_val *message;
+    yyjson_mut_arr_foreach(messages, at, count, message) {
+        size_t key_at;
+        size_t keys;
+        yyjson_mut_val *key;
+        yyjson_mut_val *value;
+        yyjson_mut_obj_foreach(message, key_at, keys, key, value) {
+            bool is_needed = !is_assistants(message);
+            for (size_t i = 0; i < ARRAY_LENGTH(needed); i++) {
+                is_needed = is_needed || yyjson_mut_equals_str(key, needed[i]);
+            }
+            if (!is_needed && yyjson_mut_get_len(key) > 0 && names(text, yyjson_mut_get_str(key))) {
+                return yyjson_mut_get_str(key);
+            }
         }
     }
     return NULL;
+}
+
+static bool has_open_members(enum toolrack_format format) {
+    return format == TOOLRACK_FORMAT_OPENAI || format == TOOLRACK_FORMAT_OLLAMA;
+}
+
+static bool drop_member(struct conversation *conversation, const char *text,
+                        struct conversation_refused *ret) {
+    struct buf *messages = &conversation->messages;
+    if (!has_open_members(conversation->format) || !says_unknown(text) ||
+        conversation->unsent_count == CONVERSATION_UNSENT_MAX) {
+        return false;
+    }
+    CLEANUP(yyjson_mut_doc_freep)
+    yyjson_mut_doc *doc = read_part("[", messages->data, messages->length, "]");
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
+    const char *named = named_member(root, text);
+    CLEANUP(freep) char *name = named != NULL ? strdup(named) : NULL;
+    size_t at;
+    size_t count;
+    yyjson_mut_val *message;
+    yyjson_mut_arr_foreach(root, at, count, message) {
+        if (name != NULL && is_assistants(message)) {
+            (void)yyjson_mut_obj_remove_key(message, name);
+        }
+    }
+    if (name == NULL || !replace_part(messages, doc, "", "")) {
+        return false;
+    }
+    *ret = (struct conversation_refused){.name = name};
+    conversation->unsent[conversation->unsent_count++] = STEAL(name);
+    return true;
+}
+
+bool conversation_drop_refused(struct conversation *conversation, const char *text,
+                               struct conversation_refused *ret) {
+    for (size_t i = 0; i < ARRAY_LENGTH(extras); i++) {
+        if ((conversation->extras & extras[i].extra) != 0 && names(text, extras[i].name)) {
+            conversation->extras &= ~extras[i].extra;
+            *ret = (struct conversation_refused){.name = extras[i].name};
+            return true;
+        }
+    }
+    return rename_limit(conversation, text, ret) || drop_strict(conversation, text, ret) ||
+           drop_member(conversation, text, ret);
+}
+
+/* Gemini has all definitions in one object. */
+static int add_tools(struct conversation *conversation, const char *tools,
+                     struct toolrack_error *err) {
+    static const char outer[] = "[{\"functionDeclarations\":";
+    struct buf *all = &conversation->tools;
+    bool is_inner = conversation->format == TOOLRACK_FORMAT_GEMINI &&
+                    strncmp(tools, outer, sizeof outer - 1) == 0;
+    size_t end = is_inner ? sizeof "]}]" - 1 : sizeof "]" - 1; /* of both */
+    size_t begin = is_inner ? sizeof outer - 1 : 0;
+    size_t length = all->length;
+    if (length > end) {
+        CLEANUP(buf_finish) struct buf last = BUF_INIT;
+        buf_add(&last, all->data + length - end, end);
+        buf_truncate(all, length - end);
+        buf_add_char(all, ',');
+        buf_add_text(all, tools + begin + 1);
+        if (all->failed) {
+            buf_truncate(all, length - end);
+            buf_add(all, last.data, last.length); /* there is room */
+        }
+        return last.failed || all->failed ? error_oom(err) : 0;
+    }
+    buf_add_text(all, tools);
+    return all->failed ? error_oom(err) : 0;
+}
+
+int conversation_add_tools(struct conversation *conversation, const char *tools,
+                           struct toolrack_error *err) {
+    if (!conversation->is_lax) {
+        return add_tools(conversation, tools, err);
+    }
+    CLEANUP(buf_finish) struct buf lax = BUF_INIT;
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = read_part("", tools, strlen(tools), "");
+    (void)remove_strict(yyjson_mut_doc_get_root(doc));
+    return doc != NULL && replace_part(&lax, doc, "[", "]") ? add_tools(conversation, lax.data, err)
+                                                            : error_oom(err);
 }
 
 /* Leave out the extras that are among the parameters. @return false: no memory */
@@ -272,6 +456,9 @@ void conversation_finish(struct conversation *conversation) {
     buf_finish(&conversation->tools);
     free(conversation->cache_key);
     buf_finish(&conversation->messages);
+    for (size_t i = 0; i < conversation->unsent_count; i++) {
+        free(conversation->unsent[i]);
+    }
     *conversation = (struct conversation){0};
 }
 
@@ -306,16 +493,23 @@ static yyjson_val *first_of(yyjson_val *root, const char *pointer) {
     return found != NULL ? found : root;
 }
 
-/* Append the message in the root; false: it is not a message of this format. */
+/* Append the message in the root; false: it is not a message of this format. Providers refuse one
+ * without any block or part. */
 static bool append_message(struct conversation *conversation, struct buf *texts, yyjson_val *root) {
     yyjson_val *message = NULL;
     switch (conversation->format) {
     case TOOLRACK_FORMAT_OPENAI: message = first_of(root, "/choices/0/message"); break;
     case TOOLRACK_FORMAT_OLLAMA: message = first_of(root, "/message"); break;
-    case TOOLRACK_FORMAT_GEMINI: message = first_of(root, "/candidates/0/content"); break;
+    case TOOLRACK_FORMAT_GEMINI:
+        message = first_of(root, "/candidates/0/content");
+        if (yyjson_get_len(yyjson_obj_get(message, "parts")) == 0 &&
+            yyjson_obj_get(message, "role") != NULL) {
+            return true;
+        }
+        break;
     case TOOLRACK_FORMAT_ANTHROPIC:
         message = yyjson_obj_get(root, "content");
-        if (yyjson_is_arr(message)) {
+        if (yyjson_arr_size(message) > 0) {
             /* Anthropic accepts only these two members of a message. */
             append(conversation, texts, "{\"role\":\"assistant\",\"content\":", message, "}");
         }
@@ -389,14 +583,23 @@ static bool mend_function(yyjson_mut_doc *doc, yyjson_mut_val *function, bool is
     return made != NULL && yyjson_mut_obj_put(function, yyjson_mut_str(doc, "arguments"), made);
 }
 
+/* Where the model's message is in a document: the root, or a part of a whole response. */
+static yyjson_mut_val *message_in(enum toolrack_format format, yyjson_mut_doc *doc) {
+    static const char *const places[] = {
+            [TOOLRACK_FORMAT_OPENAI] = "/choices/0/message",
+            [TOOLRACK_FORMAT_OPENAI_RESPONSES] = "/output",
+            [TOOLRACK_FORMAT_ANTHROPIC] = "/message",
+            [TOOLRACK_FORMAT_GEMINI] = "/candidates/0/content",
+            [TOOLRACK_FORMAT_OLLAMA] = "/message",
+    };
+    yyjson_mut_val *found = yyjson_mut_doc_ptr_get(doc, places[format]);
+    return found != NULL ? found : yyjson_mut_doc_get_root(doc);
+}
+
 static bool mend_calls(enum toolrack_format format, yyjson_mut_doc *doc) {
     const bool is_items = format == TOOLRACK_FORMAT_OPENAI_RESPONSES;
     const bool is_text = format != TOOLRACK_FORMAT_OLLAMA;
-    yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
-    yyjson_mut_val *found = yyjson_mut_doc_ptr_get(doc, is_items  ? "/output"
-                                                        : is_text ? "/choices/0/message"
-                                                                  : "/message");
-    yyjson_mut_val *message = found != NULL ? found : root;
+    yyjson_mut_val *message = message_in(format, doc);
     bool is_mended =
             is_items || mend_function(doc, yyjson_mut_obj_get(message, "function_call"), is_text);
     size_t at;
@@ -416,13 +619,16 @@ static bool mend_calls(enum toolrack_format format, yyjson_mut_doc *doc) {
 
 /* Servers parse the arguments in the history, and some refuse each request for those that are no
  * JSON object: they become {}, and the result of the call says what was wrong with them. Messages
- * of Anthropic and Gemini have objects. NULL: no memory. */
-static yyjson_doc *mend_arguments(enum toolrack_format format, yyjson_doc *doc) {
-    yyjson_mut_doc *copy = yyjson_doc_mut_copy(doc, NULL);
-    bool is_mended = copy != NULL && mend_calls(format, copy);
-    yyjson_doc *mended = is_mended ? yyjson_mut_doc_imut_copy(copy, NULL) : NULL;
-    yyjson_mut_doc_free(copy);
-    return mended;
+ * of Anthropic and Gemini have objects. Members that the provider has refused are left out.
+ * NULL: no memory. */
+static yyjson_doc *mend_message(const struct conversation *conversation, yyjson_doc *doc) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copy = yyjson_doc_mut_copy(doc, NULL);
+    bool is_mended = copy != NULL && mend_calls(conversation->format, copy);
+    for (size_t i = 0; is_mended && i < conversation->unsent_count; i++) {
+        (void)yyjson_mut_obj_remove_key(message_in(conversation->format, copy),
+                                        conversation->unsent[i]);
+    }
+    return is_mended ? yyjson_mut_doc_imut_copy(copy, NULL) : NULL;
 }
 
 /* Keep everything that was appended, or nothing. */
@@ -455,14 +661,104 @@ int conversation_add_message(struct conversation *conversation, const char *mess
                          JSON_DEEPER_MAX);
     }
     CLEANUP(yyjson_doc_freep)
-    yyjson_doc *mended =
-            doc != NULL && !has_objects ? mend_arguments(conversation->format, doc) : NULL;
+    yyjson_doc *mended = doc != NULL && !has_objects ? mend_message(conversation, doc) : NULL;
     if (doc != NULL && !has_objects && mended == NULL) {
         return error_oom(err);
     }
     bool is_message = append_message(conversation, &texts,
                                      yyjson_doc_get_root(mended != NULL ? mended : doc));
     return settle(conversation, &texts, before, is_message, "the model's message", err);
+}
+
+/* Where the calls are in a model's message, and their ids. */
+static const struct {
+    const char *calls; /* a member of the message; NULL: the message itself */
+    const char *call;  /* a member of each of them, that only calls have; NULL: itself */
+    const char *id;
+} call_ids[TOOLRACK_FORMAT_COUNT] = {
+        [TOOLRACK_FORMAT_OPENAI] = {"tool_calls", NULL, "id"},
+        [TOOLRACK_FORMAT_OPENAI_RESPONSES] = {NULL, NULL, "call_id"},
+        [TOOLRACK_FORMAT_ANTHROPIC] = {"content", NULL, "id"},
+        [TOOLRACK_FORMAT_GEMINI] = {"parts", "functionCall", "id"},
+        [TOOLRACK_FORMAT_OLLAMA] = {"tool_calls", NULL, "id"},
+};
+
+/* Whether a message that is kept has a text as a whole string; false too: no memory. */
+static bool has_string(const struct conversation *conversation, const char *text) {
+    const struct buf *messages = &conversation->messages;
+    CLEANUP(buf_finish) struct buf quoted = BUF_INIT;
+    buf_add_json_string(&quoted, text, strlen(text));
+    return !quoted.failed && messages->length > 0 &&
+           memmem(messages->data, messages->length, quoted.data, quoted.length) != NULL;
+}
+
+/* Length of an id that is made: all providers accept nine letters and digits. */
+#define ID_LENGTH 9u
+
+/* Not at random: the same conversation is always the same. */
+static void make_id(const struct conversation *conversation, const char *from,
+                    char ret[ID_LENGTH + 1]) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    uint64_t state = (uint64_t)name_hash(from, strlen(from)) << 32 ^ conversation->messages.length;
+    do {
+        for (size_t i = 0; i < ID_LENGTH; i++) {
+            state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            ret[i] = digits[(state >> 33) % (sizeof digits - 1)];
+        }
+        ret[ID_LENGTH] = '\0';
+    } while (has_string(conversation, ret));
+}
+
+/* @param ret_renewed  set if the call has another id now
+ * @return false: no memory */
+static bool renew_id(const struct conversation *conversation, yyjson_mut_doc *doc,
+                     yyjson_mut_val *call, bool *ret_renewed) {
+    const char *key = call_ids[conversation->format].id;
+    const char *id = yyjson_mut_get_str(yyjson_mut_obj_get(call, key));
+    char made[ID_LENGTH + 1];
+    if (id == NULL || id[0] == '\0' || !has_string(conversation, id) ||
+        (conversation->format == TOOLRACK_FORMAT_ANTHROPIC &&
+         !yyjson_mut_equals_str(yyjson_mut_obj_get(call, "type"), "tool_use"))) {
+        return true;
+    }
+    make_id(conversation, id, made);
+    *ret_renewed = true;
+    return yyjson_mut_obj_put(call, yyjson_mut_str(doc, key), yyjson_mut_strcpy(doc, made));
+}
+
+int conversation_renew_ids(const struct conversation *conversation, struct buf *message,
+                           struct toolrack_error *err) {
+    const char *calls = call_ids[conversation->format].calls;
+    const char *inner = call_ids[conversation->format].call;
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *read = yyjson_read(message->data, message->length, READ_FLAGS);
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_doc_mut_copy(read, NULL);
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
+    bool is_renewed = false;
+    bool is_sound = doc != NULL;
+    size_t at;
+    size_t count;
+    yyjson_mut_val *call;
+    yyjson_mut_arr_foreach(calls != NULL ? yyjson_mut_obj_get(root, calls) : root, at, count,
+                           call) {
+        is_sound = is_sound &&
+                   renew_id(conversation, doc,
+                            inner != NULL ? yyjson_mut_obj_get(call, inner) : call, &is_renewed);
+    }
+    if (!is_renewed) {
+        return is_sound ? 0 : error_oom(err);
+    }
+    size_t length = 0;
+    CLEANUP(freep) char *text = is_sound ? yyjson_mut_write(doc, 0, &length) : NULL;
+    CLEANUP(buf_finish) struct buf made = BUF_INIT;
+    buf_add(&made, text != NULL ? text : "", length);
+    if (text == NULL || made.failed) {
+        return error_oom(err);
+    }
+    struct buf replaced = *message;
+    *message = made;
+    made = replaced;
+    return 0;
 }
 
 int conversation_add_results(struct conversation *conversation, const char *results, size_t length,
@@ -525,7 +821,7 @@ static void add_extras(const struct conversation *conversation, struct buf *out)
 int conversation_add_task(struct conversation *conversation, const char *task,
                           struct toolrack_error *err) {
     struct conversation before = *conversation;
-    if (check_text("the task", task, err) < 0) {
+    if (check_task(task, err) < 0) {
         return TOOLRACK_E_INVALID;
     }
     add_task(conversation, task);

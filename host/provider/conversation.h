@@ -1,8 +1,9 @@
 /* conversation.h - the messages so far, as the body of the next request.
  *
  * Messages are kept as JSON text and sent back unchanged: a model's messages contain signatures and
- * other data that only its provider understands. Only arguments of calls that are no JSON object
- * are replaced: many servers parse them, and would refuse each request that follows. */
+ * other data that only its provider understands. Only what would have the provider refuse each
+ * request that follows is changed: arguments of calls that are no JSON object, ids of calls that
+ * repeat, and members that it has refused by their names. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,6 +30,9 @@ enum conversation_extra {
     CONVERSATION_EXTRAS = (1u << 5) - 1,
 };
 
+/* Most members of the model's messages that a provider may refuse of one conversation. */
+#define CONVERSATION_UNSENT_MAX 8u
+
 /** Of all requests of a conversation each has the bytes of the one before up to the end of its
  * messages, but for the marks of CONVERSATION_CACHE_CONTROL: providers cache by that. */
 struct conversation {
@@ -41,14 +45,24 @@ struct conversation {
     size_t turns[2];     /**< Anthropic: where a mark stands in the last two messages of the user */
     unsigned extras;     /**< of enum conversation_extra */
     char *cache_key;     /**< owned; NULL: none */
+    char *unsent[CONVERSATION_UNSENT_MAX]; /**< members of the model's messages, owned */
+    size_t unsent_count;
+    bool is_lax;      /**< definitions do not say `strict` */
+    bool has_renamed; /**< the limit of tokens has its other name */
+};
+
+/** What a provider has refused of a request, by its name. */
+struct conversation_refused {
+    const char *name;    /**< static, or owned by the conversation */
+    const char *instead; /**< what further requests have in its place; NULL: nothing */
 };
 
 /** Begin a conversation; release with conversation_finish().
  * @param system  NULL: no system prompt
  * @param tools   a JSON array of definitions in this format
  * @param task    NULL: it has no message yet, but for the system prompt where that is one
- * @return 0; TOOLRACK_E_INVALID for a string that is not UTF-8; TOOLRACK_E_NO_MEMORY. On failure
- *         there is nothing to release. [any-thread] */
+ * @return 0; TOOLRACK_E_INVALID for a string that is not UTF-8, or a task without any text;
+ *         TOOLRACK_E_NO_MEMORY. On failure there is nothing to release. [any-thread] */
 int conversation_init(struct conversation *ret, enum toolrack_format format, const char *model,
                       const char *system, const char *tools, const char *task,
                       struct toolrack_error *err);
@@ -62,10 +76,13 @@ int conversation_add_tools(struct conversation *conversation, const char *tools,
  * @return 0; TOOLRACK_E_NO_MEMORY. */
 int conversation_set_extras(struct conversation *conversation, unsigned extras,
                             const char *cache_key, struct toolrack_error *err);
-/** Leave out an extra that a provider's refusal names.
+/** Leave out of all further requests what a provider's refusal names: an extra, `strict` of the
+ * definitions, or a member of the model's messages such as `reasoning`, which one provider requires
+ * back and another refuses. The limit of tokens gets the other of its two names.
  * @param text  of the response, of any content
- * @return its name; NULL: the refusal names none that the requests have */
-const char *conversation_drop_refused(struct conversation *conversation, const char *text);
+ * @return false: the refusal names nothing that the requests have, or no memory: nothing changed */
+bool conversation_drop_refused(struct conversation *conversation, const char *text,
+                               struct conversation_refused *ret);
 /** Set parameters of each request: members of its body, each with a comma after it, as of
  * parameters_write(). They take the place of extras.
  * @return 0; TOOLRACK_E_NO_MEMORY. */
@@ -74,8 +91,8 @@ int conversation_set_parameters(struct conversation *conversation, const struct 
 void conversation_finish(struct conversation *conversation);
 
 /** Append a message of the user.
- * @return 0; TOOLRACK_E_INVALID for text that is not UTF-8; TOOLRACK_E_NO_MEMORY. On failure
- *         nothing changed. */
+ * @return 0; TOOLRACK_E_INVALID for text that is not UTF-8, or empty; TOOLRACK_E_NO_MEMORY. On
+ *         failure nothing changed. */
 int conversation_add_task(struct conversation *conversation, const char *task,
                           struct toolrack_error *err);
 
@@ -93,7 +110,16 @@ int conversation_add_all(struct conversation *conversation, const struct convers
 /** Take back the messages after the first `length` bytes of `messages`, which are `count`. */
 void conversation_truncate(struct conversation *conversation, size_t length, size_t count);
 
-/** Append the model's message, or the response that contains it.
+/** Give other ids to the calls of the model's message whose ids calls of earlier messages have:
+ * providers refuse a conversation in which an id repeats. Before the calls run, as their results
+ * have their ids.
+ * @param message  as of toolrack_stream_end(); unchanged on failure
+ * @return 0; TOOLRACK_E_NO_MEMORY. */
+int conversation_renew_ids(const struct conversation *conversation, struct buf *message,
+                           struct toolrack_error *err);
+
+/** Append the model's message, or the response that contains it. One without any content is left
+ * out.
  * @return 0; TOOLRACK_E_INVALID when it is no such message; TOOLRACK_E_NO_MEMORY. On failure
  *         nothing changed. */
 int conversation_add_message(struct conversation *conversation, const char *message, size_t length,

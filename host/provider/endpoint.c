@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -155,6 +156,25 @@ int endpoint_url(enum toolrack_format format, const char *base, const char *mode
 int endpoint_embeddings_url(const char *base, char **ret, struct toolrack_error *err) {
     static const struct paths embeddings = {"/v1", true, "/embeddings"};
     return make_url(&embeddings, base, NULL, ret, err);
+}
+
+/* Whether the host of a URL is a name, or one below it. */
+static bool is_below(const char *url, const char *name) {
+    const char *host = url != NULL ? strstr(url, "://") : NULL;
+    host = host != NULL ? host + 3 : "";
+    size_t length = strcspn(host, ":/?#");
+    size_t size = strlen(name);
+    return length >= size && strncasecmp(host + length - size, name, size) == 0 &&
+           (length == size || host[length - size - 1] == '.');
+}
+
+bool endpoint_is_openai(const char *url) {
+    return is_below(url, "api.openai.com");
+}
+
+bool endpoint_is_azure(const char *url) {
+    return is_below(url, "openai.azure.com") || is_below(url, "cognitiveservices.azure.com") ||
+           is_below(url, "services.ai.azure.com");
 }
 
 /* Names under which providers take keys; no other name has such a part. */

@@ -1,6 +1,8 @@
 /* endpoint.h - the URL of a provider's API. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "toolrack/format.h"
 
 /* The formats that model providers use; MCP is not one of them. */
@@ -27,6 +29,11 @@ int endpoint_url(enum toolrack_format format, const char *base, const char *mode
  * @return 0; TOOLRACK_E_INVALID for what is not so, and for a name of a key;
  *         TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int endpoint_add_query(char **url, const char *const *query, struct toolrack_error *err);
+
+/** Whether a URL is of OpenAI's own API, in any of its regions, or of Azure, which has the same.
+ * The many others that speak its format know fewer members. NULL is neither. */
+bool endpoint_is_openai(const char *url);
+bool endpoint_is_azure(const char *url);
 
 /** The URL to ask for embeddings at, in OpenAI's format: the same for "/v1/embeddings". */
 int endpoint_embeddings_url(const char *base, char **ret, struct toolrack_error *err);

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "provider/endpoint.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
@@ -20,8 +21,8 @@ static const struct {
         {"top_p", {"top_p", "top_p", "top_p", "generationConfig.topP", "options.top_p"}},
         {"top_k", {"top_k", "top_k", "top_k", "generationConfig.topK", "options.top_k"}},
         {"max_tokens",
-         {"max_completion_tokens", "max_output_tokens", "max_tokens",
-          "generationConfig.maxOutputTokens", "options.num_predict"}},
+         {"max_tokens", "max_output_tokens", "max_tokens", "generationConfig.maxOutputTokens",
+          "options.num_predict"}},
         {"seed", {"seed", "seed", "seed", "generationConfig.seed", "options.seed"}},
         {"stop",
          {"stop", "stop", "stop_sequences", "generationConfig.stopSequences", "options.stop"}},
@@ -35,7 +36,13 @@ _Static_assert(TOOLRACK_FORMAT_OPENAI == 0 && TOOLRACK_FORMAT_OPENAI_RESPONSES =
 static const char *const own[] = {"model",  "messages", "input",        "contents",         "tools",
                                   "stream", "system",   "instructions", "systemInstruction"};
 
-static const char *place_of(enum toolrack_format format, const char *name, size_t length) {
+static const char *place_of(enum toolrack_format format, const char *url, const char *name,
+                            size_t length) {
+    static const char limit[] = "max_tokens";
+    if (format == TOOLRACK_FORMAT_OPENAI && length == sizeof limit - 1 &&
+        memcmp(name, limit, length) == 0 && (endpoint_is_openai(url) || endpoint_is_azure(url))) {
+        return "max_completion_tokens"; /* its models that think refuse the older name */
+    }
     for (size_t i = 0; i < ARRAY_LENGTH(known); i++) {
         if (strlen(known[i].name) == length && memcmp(known[i].name, name, length) == 0) {
             return known[i].places[format];
@@ -89,8 +96,8 @@ static bool put(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *place, si
     }
 }
 
-static int take(enum toolrack_format format, yyjson_mut_doc *doc, yyjson_mut_val *root,
-                const char *parameter, struct toolrack_error *err) {
+static int take(enum toolrack_format format, const char *url, yyjson_mut_doc *doc,
+                yyjson_mut_val *root, const char *parameter, struct toolrack_error *err) {
     const char *equals = strchr(parameter, '=');
     size_t length = equals != NULL ? (size_t)(equals - parameter) : 0;
     if (length == 0 || !utf8_valid(parameter, strlen(parameter))) {
@@ -98,7 +105,7 @@ static int take(enum toolrack_format format, yyjson_mut_doc *doc, yyjson_mut_val
                          "a parameter is NAME=VALUE, such as temperature=0.2, and not \"%s\"",
                          parameter);
     }
-    const char *place = place_of(format, parameter, length);
+    const char *place = place_of(format, url, parameter, length);
     size_t place_length = place != NULL ? strlen(place) : length;
     place = place != NULL ? place : parameter;
     size_t depth = 1;
@@ -121,8 +128,8 @@ static int take(enum toolrack_format format, yyjson_mut_doc *doc, yyjson_mut_val
     return 0;
 }
 
-int parameters_write(enum toolrack_format format, const char *const *parameters, struct buf *out,
-                     struct toolrack_error *err) {
+int parameters_write(enum toolrack_format format, const char *url, const char *const *parameters,
+                     struct buf *out, struct toolrack_error *err) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     if (root == NULL) {
@@ -133,7 +140,7 @@ int parameters_write(enum toolrack_format format, const char *const *parameters,
             return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "there are more than %u parameters",
                              PARAMETERS_MAX);
         }
-        int code = take(format, doc, root, parameters[i], err);
+        int code = take(format, url, doc, root, parameters[i], err);
         if (code < 0) {
             return code;
         }

@@ -15,8 +15,10 @@
  * may have another name and place for it. Any other name is the provider's own: a member of the
  * body, "a.b" the member b of its member a. A value is JSON, or else a string.
  *
+ * @param url         of the request: in OpenAI's format only OpenAI itself, and Azure, have
+ *                    `max_completion_tokens` for max_tokens
  * @param parameters  "NAME=VALUE", up to NULL; NULL: none
  * @return 0; TOOLRACK_E_INVALID: the message has the parameter; TOOLRACK_E_NO_MEMORY. [any-thread]
  */
-int parameters_write(enum toolrack_format format, const char *const *parameters, struct buf *out,
-                     struct toolrack_error *err);
+int parameters_write(enum toolrack_format format, const char *url, const char *const *parameters,
+                     struct buf *out, struct toolrack_error *err);

@@ -188,7 +188,14 @@ static void a_task_comes_from_standard_input(void **state) {
     EXPECT_REQUESTS("/0/body/messages/0/content", "\"Add 2\\nand 3.\\n\"");
     EXPECT(FROM(&((struct how){.input = "a\0b", .input_length = 3})), 1, "",
            "toolrack: Invalid: the task has a zero byte: *");
-    EXPECT(FROM(&(struct how){.input = ""}), 1, "", "toolrack: Invalid: *the task is empty*");
+    static const char *const blank[] = {"", " \n\t\r\n"};
+    for (size_t i = 0; i < sizeof blank / sizeof blank[0]; i++) {
+        EXPECT(FROM(&(struct how){.input = blank[i]}), 2, "",
+               "toolrack: the task is empty: write it to standard input\n");
+        EXPECT(RUN("agent", "--endpoint", endpoint, "--model", "text-only", blank[i]), 2, "",
+               "toolrack: the task is empty: say what to do\n");
+    }
+    assert_int_equal(request_count(), 1);
 }
 
 /* ------------------------------------------------------------------ caching */
@@ -307,10 +314,30 @@ static void what_a_server_does_not_know_is_left_out(void **state) {
            "toolrack: the provider refuses store; asking without it\n"
            "toolrack: the provider refuses include; asking without it\n" CALLS_ADD TRANSCRIPT);
     EXPECT_REQUESTS("/4/body/store", "", "/5/body/include", "", "/6/body/store", "", "/7", "");
+    /* Of the model's messages, of the definitions and of the parameters too. */
+    forget_requests();
+    EXPECT(AGENT("takes-no-reasoning"), 0, "The sum is 5 and 5.\n",
+           CALLS_ADD
+           "toolrack: the provider refuses reasoning; asking without it\n" CALLS_ADD TRANSCRIPT);
+    EXPECT_REQUESTS("/1/body/messages/1/reasoning", "\"Let me think.\"",
+                    "/2/body/messages/1/reasoning", "", "/3/body/messages/3/role", "\"assistant\"",
+                    "/3/body/messages/3/reasoning", "", "/4", "");
+    forget_requests();
+    EXPECT(AGENT("takes-nothing-strict"), 0, "The sum is 5.\n",
+           "toolrack: the provider refuses strict; asking without it\n" CALLS_ADD TRANSCRIPT);
+    EXPECT_REQUESTS("/0/body/tools", "*\"strict\":true*", "/1/body/tools/0/function/strict", "",
+                    "/2/body/tools/0/function/name", "*", "/3", "");
+    forget_requests();
+    EXPECT(AGENT("knows-no-limit", "--parameter", "max_tokens=10"), 0, "The sum is 5.\n",
+           "toolrack: the provider refuses max_tokens; asking with max_completion_tokens\n" //
+           CALLS_ADD TRANSCRIPT);
+    EXPECT_REQUESTS("/0/body/max_tokens", "10", "/1/body/max_completion_tokens", "10",
+                    "/2/body/max_completion_tokens", "10", "/3", "");
+    forget_requests();
     /* What the person sends is theirs. */
     EXPECT(AGENT("knows-less", "--format", "openai-responses", "--parameter", "store=false"), 7, "",
            TRANSCRIPT "toolrack: ExecutionFailed: * answers 400: Unknown parameter: 'store'.\n");
-    assert_int_equal(request_count(), 8);
+    assert_int_equal(request_count(), 1);
 }
 
 static void tokens_and_times_are_counted(void **state) {
@@ -508,6 +535,33 @@ static void a_busy_provider_is_asked_again(void **state) {
     assert_int_equal(request_count(), before + 5);
 }
 
+/* A stream that begins with success may say so too. */
+static void an_overload_within_a_stream_is_asked_again(void **state) {
+    (void)state;
+    need_provider();
+#define ENDED(why) \
+    "toolrack: the provider ended the response with an error: " why "; asking again in "
+    EXPECT(AGENT("overloaded", "--format", "anthropic"), 0, "The sum is 5.\n",
+           ENDED("Overloaded") "500 ms\n" CALLS_ADD TRANSCRIPT);
+    forget_requests();
+    EXPECT(AGENT("overloaded"), 0, "The sum is 5.\n",
+           ENDED("Overloaded") "500 ms\n" CALLS_ADD TRANSCRIPT);
+    forget_requests();
+    EXPECT(AGENT("overloaded-later"), 1, "Let me\n[cut off]\n",
+           "*InputOutput: the provider ended the response with an error: Overloaded\n");
+    assert_int_equal(request_count(), 1);
+}
+
+/* None is asked for, and some send it. */
+static void a_compressed_answer_is_read(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("compresses"), 0, "The sum is 5.\n", CALLS_ADD TRANSCRIPT);
+    EXPECT_REQUESTS("/0/headers/accept-encoding", "\"identity\"");
+    EXPECT(AGENT("compresses-oddly"), 1, "",
+           "*InputOutput: *: http://127.0.0.1:*: Unrecognized or bad HTTP Content*Encoding\n");
+}
+
 static void a_long_wait_is_for_the_person_to_decide(void **state) {
     (void)state;
     need_provider();
@@ -543,6 +597,12 @@ static void other_failures_are_final(void **state) {
     assert_int_equal(request_count(), 2);
     EXPECT(RUN("agent", "--endpoint", "http://127.0.0.1:1", "--model", "m", "task"), 1, "",
            "*toolrack: InputOutput: the provider cannot be reached: http://127.0.0.1:1/*\n");
+    assert_int_equal(setenv("http_proxy", "http://user:secret@127.0.0.3:1/", 1), 0);
+    EXPECT(RUN("agent", "--endpoint", "http://127.0.0.2:80", "--model", "m", "task"), 1, "",
+           "*toolrack: InputOutput: http://127.0.0.2*/v1/chat/completions cannot be reached "
+           "through "
+           "the proxy 127.0.0.3:1, which the environment variable http_proxy names: *\n");
+    assert_int_equal(unsetenv("http_proxy"), 0);
 }
 
 static void a_key_is_shown_nowhere(void **state) {
@@ -1403,6 +1463,8 @@ int main(void) {
             TEST(what_is_left_out_is_told),
             TEST(a_stream_may_be_cut_anywhere),
             TEST(a_busy_provider_is_asked_again),
+            TEST(an_overload_within_a_stream_is_asked_again),
+            TEST(a_compressed_answer_is_read),
             TEST(a_long_wait_is_for_the_person_to_decide),
             TEST(a_long_wait_is_asked_about),
             TEST(other_failures_are_final),

@@ -8,6 +8,7 @@
 // GET /requests gives what it was sent: an array of path, headers, body, its text, and whether the client
 // went away before the response ended. DELETE /requests forgets them, and which parts have failed.
 import http from 'node:http';
+import zlib from 'node:zlib';
 
 // ------------------------------------------------------------------ formats
 // Each format: which path it has, whether a request wants a stream, the results in a request (texts
@@ -63,6 +64,9 @@ const openai = {
             choices: [{index: 0, delta, finish_reason: reason}],
         });
         const out = [chunk({role: 'assistant', content: ''})];
+        if (answer.reasons) {
+            out.push(chunk({reasoning: 'Let me think.'}));
+        }
         for (const text of Array.isArray(answer.text) ? answer.text : []) {
             out.push(chunk({content: [{type: 'text', text}]}), chunk({content: [{type: 'image_url', image_url: {url: 'data:,'}}]}));
         }
@@ -297,6 +301,8 @@ const converse = (results, key, {tasks, hasResults}) => {
 const book = {name: 'book', args: {}};
 const read = (args, name = 'read_result') => ({name, args});
 
+const overloaded = sse({type: 'error', error: {type: 'overloaded_error', message: 'Overloaded'}}, 'error');
+
 // What each model says to the results that a request holds; `how` are the ways in which it is sent.
 const parts = {
     'two-turn': {say: twoTurns([add(2, 3)])},
@@ -381,8 +387,16 @@ const parts = {
     'resets': {say: twoTurns([add(2, 3)]), fails: ['reset', 'reset']},
     'stumbles': {say: twoTurns([add(2, 3)]), fails: [[500, {}], [529, {}]]},
     'down': {fails: Array(20).fill([503, {'retry-after': '0'}])},
+    'overloaded': {say: twoTurns([add(2, 3)]), fails: [{stream: sse({type: 'message_start', message: {content: []}}, 'message_start') + overloaded}]},
+    'overloaded-later': {fails: Array(20).fill({stream: sse({choices: [{index: 0, delta: {content: 'Let me'}}]}) + overloaded})},
+    'compresses': {say: twoTurns([add(2, 3)]), how: 'gzip'},
+    'compresses-oddly': {say: twoTurns([add(2, 3)]), how: 'odd'},
     'thinks': {say: twoTurns([add(2, 3)]), thinks: true},
     'knows-less': {say: twoTurns([add(2, 3)]), refuses: ['cache_control', 'store', 'include']},
+    'takes-no-reasoning': {say: (results) => ({...(results.length < 2 ? {text: '', calls: [add(2, 3)]} : twoTurns([])(results)), reasons: true}),
+                           refuses: ['reasoning']},
+    'knows-no-limit': {say: twoTurns([add(2, 3)]), refuses: ['max_tokens']},
+    'takes-nothing-strict': {say: twoTurns([add(2, 3)]), refuses: ['strict']},
     'refuses': {fails: Array(20).fill([401, {}])},
     'moved': {fails: Array(20).fill([307, {location: '/elsewhere'}])},
 };
@@ -423,7 +437,13 @@ function cut(text) {
 }
 
 function sendStream(response, format, pieces, how) {
-    response.writeHead(200, {'content-type': format === ollama ? 'application/x-ndjson' : 'text/event-stream'});
+    const encoding = {gzip: 'gzip', odd: 'odd'}[how];
+    response.writeHead(200, {'content-type': format === ollama ? 'application/x-ndjson' : 'text/event-stream',
+                             ...(encoding ? {'content-encoding': encoding} : {})});
+    if (how === 'gzip') {
+        response.end(zlib.gzipSync(pieces.join('')));
+        return;
+    }
     const most = how === 'break' || how === 'no end' ? pieces.slice(0, Math.ceil(pieces.length / 2))
         : how === 'hang' ? pieces.slice(0, 3)
         : how === 'cut' ? cut(pieces.join(''))
@@ -446,6 +466,13 @@ function play(request, response, body, format, match) {
         return;
     }
     const failure = (part.fails ?? [])[failed.get(model) ?? 0];
+    // An error within a stream that has begun.
+    if (failure?.stream !== undefined) {
+        failed.set(model, (failed.get(model) ?? 0) + 1);
+        response.writeHead(200, {'content-type': 'text/event-stream'});
+        response.end(failure.stream);
+        return;
+    }
     if (failure === 'reset') {
         failed.set(model, (failed.get(model) ?? 0) + 1);
         request.socket.resetAndDestroy();

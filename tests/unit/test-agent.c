@@ -177,9 +177,10 @@ static void parameters_have_each_formats_names(void **state) {
     static const struct {
         enum toolrack_format format;
         const char *expected;
+        const char *url;
     } cases[] = {
             {TOOLRACK_FORMAT_OPENAI,
-             "\"temperature\":0.20,\"top_p\":1,\"max_completion_tokens\":100,\"stop\":[\"a\"],"
+             "\"temperature\":0.20,\"top_p\":1,\"max_tokens\":100,\"stop\":[\"a\"],"
              "\"x\":{\"y\":\"not \\\"JSON\\\"\",\"z\":true},"},
             {TOOLRACK_FORMAT_OPENAI_RESPONSES,
              "\"temperature\":0.20,\"top_p\":1,\"max_output_tokens\":100,\"stop\":[\"a\"],"
@@ -196,7 +197,7 @@ static void parameters_have_each_formats_names(void **state) {
     };
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         CLEANUP(buf_finish) struct buf out = BUF_INIT;
-        assert_int_equal(parameters_write(cases[i].format, given, &out, NULL), 0);
+        assert_int_equal(parameters_write(cases[i].format, cases[i].url, given, &out, NULL), 0);
         assert_string_equal(out.data, cases[i].expected);
     }
     static const char *const wrong[] = {
@@ -206,16 +207,44 @@ static void parameters_have_each_formats_names(void **state) {
     for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
         CLEANUP(buf_finish) struct buf out = BUF_INIT;
         const char *const one[] = {wrong[i], NULL};
-        assert_int_equal(parameters_write(TOOLRACK_FORMAT_OPENAI, one, &out, NULL),
+        assert_int_equal(parameters_write(TOOLRACK_FORMAT_OPENAI, NULL, one, &out, NULL),
                          TOOLRACK_E_INVALID);
         assert_int_equal(out.length, 0);
     }
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     const char *const through[] = {"a=1", "a.b=2", NULL};
-    assert_int_equal(parameters_write(TOOLRACK_FORMAT_OPENAI, through, &out, NULL),
+    assert_int_equal(parameters_write(TOOLRACK_FORMAT_OPENAI, NULL, through, &out, NULL),
                      TOOLRACK_E_INVALID);
-    assert_int_equal(parameters_write(TOOLRACK_FORMAT_OPENAI, NULL, &out, NULL), 0);
+    assert_int_equal(parameters_write(TOOLRACK_FORMAT_OPENAI, NULL, NULL, &out, NULL), 0);
     assert_int_equal(out.length, 0);
+}
+
+/* The newer name is known to few. */
+static void a_limit_of_tokens_is_called_as_the_host_knows_it(void **state) {
+    (void)state;
+    static const struct {
+        const char *url;
+        const char *name;
+    } cases[] = {
+            {"https://api.openai.com/v1/chat/completions", "max_completion_tokens"},
+            {"https://eu.api.openai.com/v1/chat/completions", "max_completion_tokens"},
+            {"https://mine.openai.azure.com/openai/v1/chat/completions", "max_completion_tokens"},
+            {"https://mine.services.ai.azure.com:443/x", "max_completion_tokens"},
+            {"https://api.mistral.ai/v1/chat/completions", "max_tokens"},
+            {"https://api.openai.com.example/v1/chat/completions", "max_tokens"},
+            {"https://notapi.openai.com/v1/chat/completions", "max_tokens"},
+            {"http://localhost:8080/v1/api.openai.com", "max_tokens"},
+            {NULL, "max_tokens"},
+    };
+    const char *const given[] = {"max_tokens=10", NULL};
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        CLEANUP(buf_finish) struct buf out = BUF_INIT;
+        char expected[64];
+        (void)snprintf(expected, sizeof expected, "\"%s\":10,", cases[i].name);
+        assert_int_equal(parameters_write(TOOLRACK_FORMAT_OPENAI, cases[i].url, given, &out, NULL),
+                         0);
+        assert_string_equal(out.data, expected);
+    }
 }
 
 static void a_limit_of_tokens_takes_the_place_of_ours(void **state) {
@@ -227,7 +256,7 @@ static void a_limit_of_tokens_takes_the_place_of_ours(void **state) {
     assert_int_equal(conversation_init(&conversation, TOOLRACK_FORMAT_ANTHROPIC,
                                        "\"max_tokens\":8192,", NULL, "[]", "t", NULL),
                      0);
-    assert_int_equal(parameters_write(TOOLRACK_FORMAT_ANTHROPIC, given, &members, NULL), 0);
+    assert_int_equal(parameters_write(TOOLRACK_FORMAT_ANTHROPIC, NULL, given, &members, NULL), 0);
     assert_int_equal(conversation_set_parameters(&conversation, &members, NULL), 0);
     assert_int_equal(conversation_body(&conversation, &body, NULL), 0);
     assert_string_equal(
@@ -643,7 +672,8 @@ static void assert_sent_back(enum toolrack_format format, const char *message,
     struct conversation conversation;
     assert_int_equal(conversation_init(&conversation, format, "m", NULL, "[]", NULL, NULL), 0);
     assert_int_equal(conversation_add_message(&conversation, message, strlen(message), NULL), 0);
-    assert_string_equal(conversation.messages.data, expected);
+    assert_string_equal(conversation.messages.data != NULL ? conversation.messages.data : "",
+                        expected != NULL ? expected : "");
     conversation_finish(&conversation);
 }
 
@@ -764,11 +794,153 @@ static void a_refusal_names_an_extra(void **state) {
                          0);
         assert_int_equal(conversation_set_extras(&conversation, CONVERSATION_EXTRAS, NULL, NULL),
                          0);
-        const char *name = conversation_drop_refused(&conversation, cases[i].text);
-        assert_string_equal(name != NULL ? name : "", cases[i].name != NULL ? cases[i].name : "");
+        struct conversation_refused refused = {0};
+        assert_int_equal(conversation_drop_refused(&conversation, cases[i].text, &refused),
+                         cases[i].name != NULL);
+        assert_string_equal(refused.name != NULL ? refused.name : "",
+                            cases[i].name != NULL ? cases[i].name : "");
         /* It is dropped once. */
-        assert_null(conversation_drop_refused(&conversation, cases[i].text));
+        assert_false(conversation_drop_refused(&conversation, cases[i].text, &refused));
         conversation_finish(&conversation);
+    }
+}
+
+/* The body of a conversation with two steps after a refusal, of which the second comes later. */
+static void after_refusal(const char *text, const struct conversation_refused *wanted,
+                          const char *expected) {
+    static const char tools[] = "[{\"function\":{\"name\":\"f\",\"strict\":true}}]";
+    static const char message[] = "{\"role\":\"assistant\",\"reasoning\":\"r\",\"content\":\"c\","
+                                  "\"reasoning_content\":\"s\",\"n\":1.50}";
+    CLEANUP(buf_finish) struct buf members = BUF_INIT;
+    CLEANUP(buf_finish) struct buf body = BUF_INIT;
+    struct conversation conversation;
+    struct conversation_refused refused = {0};
+    buf_add_text(&members, "\"a\":{\"max_tokens\":1},\"max_tokens\":2,");
+    assert_int_equal(
+            conversation_init(&conversation, TOOLRACK_FORMAT_OPENAI, "m", NULL, tools, "t", NULL),
+            0);
+    assert_int_equal(conversation_set_parameters(&conversation, &members, NULL), 0);
+    assert_int_equal(conversation_add_message(&conversation, message, strlen(message), NULL), 0);
+    assert_int_equal(conversation_drop_refused(&conversation, text, &refused),
+                     wanted->name != NULL);
+    assert_string_equal(refused.name != NULL ? refused.name : "",
+                        wanted->name != NULL ? wanted->name : "");
+    assert_string_equal(refused.instead != NULL ? refused.instead : "",
+                        wanted->instead != NULL ? wanted->instead : "");
+    assert_false(conversation_drop_refused(&conversation, text, &refused));
+    assert_int_equal(conversation_add_message(&conversation, message, strlen(message), NULL), 0);
+    assert_int_equal(conversation_add_tools(&conversation, tools, NULL), 0);
+    assert_int_equal(conversation_body(&conversation, &body, NULL), 0);
+    assert_string_equal(body.data, expected);
+    conversation_finish(&conversation);
+}
+
+/* What one server requires back another refuses: what it names is not sent to it again. */
+static void what_is_refused_by_name_is_not_sent_again(void **state) {
+    (void)state;
+#define HEAD(limit)  "{\"a\":{\"max_tokens\":1},\"" limit "\":2,\"model\":\"m\",\"tools\":["
+#define TOOL(strict) "{\"function\":{\"name\":\"f\"" strict "}}"
+#define TOOLS(strict) \
+    TOOL(strict) "," TOOL(strict) "],\"messages\":[{\"role\":\"user\",\"content\":\"t\"},"
+#define SAID(thought) "{\"role\":\"assistant\"," thought ",\"n\":1.50}"
+#define END           "],\"stream\":true}"
+#define STRICT        ",\"strict\":true"
+#define BOTH          "\"reasoning\":\"r\",\"content\":\"c\",\"reasoning_content\":\"s\""
+    static const struct {
+        const char *text;
+        struct conversation_refused refused;
+        const char *body;
+    } cases[] = {
+            {"{\"error\":{\"message\":\"'messages.1' : for 'role:assistant' the following must be "
+             "satisfied[('messages.1' : property 'reasoning' is unsupported)]\"}}",
+             {"reasoning", NULL},
+             HEAD("max_tokens") TOOLS(STRICT)
+                     SAID("\"content\":\"c\",\"reasoning_content\":\"s\"") "," SAID(
+                             "\"content\":\"c\",\"reasoning_content\":\"s\"") END},
+            {"{\"message\":\"messages.1.assistant.reasoning_content: property "
+             "'messages.1.assistant.reasoning_content' is unsupported\"}",
+             {"reasoning_content", NULL},
+             HEAD("max_tokens") TOOLS(STRICT)
+                     SAID("\"reasoning\":\"r\",\"content\":\"c\"") "," SAID(
+                             "\"reasoning\":\"r\",\"content\":\"c\"") END},
+            {"{\"message\":\"Tools with mixed values for 'strict' are not allowed.\"}",
+             {"strict", NULL},
+             HEAD("max_tokens") TOOLS("") SAID(BOTH) "," SAID(BOTH) END},
+            {"{\"message\":\"Tools with strict=True are not supported by this model\"}",
+             {"strict", NULL},
+             HEAD("max_tokens") TOOLS("") SAID(BOTH) "," SAID(BOTH) END},
+            {"{\"error\":{\"message\":\"Unsupported parameter: 'max_tokens' is not supported with "
+             "this "
+             "model. Use 'max_completion_tokens' instead.\"}}",
+             {"max_tokens", "max_completion_tokens"},
+             HEAD("max_completion_tokens") TOOLS(STRICT) SAID(BOTH) "," SAID(BOTH) END},
+            /* A value is refused, what is needed, or what was not sent. */
+            {"max_tokens: 2 is less than the minimum of 16", {NULL, NULL}, NULL},
+            {"The `reasoning_content` in the thinking mode must be passed back to the API.",
+             {NULL, NULL},
+             NULL},
+            {"property 'content' is unsupported", {NULL, NULL}, NULL},
+            {"property 'thinking' is unsupported", {NULL, NULL}, NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        after_refusal(cases[i].text, &cases[i].refused,
+                      cases[i].body != NULL ? cases[i].body
+                                            : HEAD("max_tokens") TOOLS(STRICT)
+                                                      SAID(BOTH) "," SAID(BOTH) END);
+    }
+}
+
+/* What becomes of the ids of a message, behind another one. */
+static void renews(enum toolrack_format format, const char *before, const char *message,
+                   const char *expected) {
+    struct conversation conversation;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    assert_int_equal(conversation_init(&conversation, format, "m", NULL, "[]", NULL, NULL), 0);
+    assert_int_equal(conversation_add_message(&conversation, before, strlen(before), NULL), 0);
+    buf_add_text(&text, message);
+    assert_int_equal(conversation_renew_ids(&conversation, &text, NULL), 0);
+    assert_string_equal(text.data, expected);
+    /* The new one is not taken either. */
+    assert_int_equal(conversation_add_message(&conversation, text.data, text.length, NULL), 0);
+    assert_int_equal(conversation_renew_ids(&conversation, &text, NULL), 0);
+    assert_string_not_equal(text.data, expected);
+    conversation_finish(&conversation);
+}
+
+/* Providers refuse a conversation in which an id repeats. */
+static void an_id_of_an_earlier_call_is_renewed(void **state) {
+    (void)state;
+#define CHAT(id)                                            \
+    "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"" id \
+    "\",\"function\":{\"arguments\":\"{}\"}}]}"
+#define ITEM(id)  "[{\"type\":\"function_call\",\"call_id\":\"" id "\",\"arguments\":\"{}\"}]"
+#define BLOCK(id) "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"" id "\"}]}"
+#define PART(id)  "{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"id\":\"" id "\"}}]}"
+    renews(TOOLRACK_FORMAT_OPENAI, CHAT("a"), CHAT("b"), CHAT("b"));
+    renews(TOOLRACK_FORMAT_OPENAI, CHAT("a"), CHAT("a"), CHAT("kKalbjvMm"));
+    renews(TOOLRACK_FORMAT_OPENAI_RESPONSES, ITEM("a"), ITEM("b"), ITEM("b"));
+    renews(TOOLRACK_FORMAT_OPENAI_RESPONSES, ITEM("a"), ITEM("a"), ITEM("Kl3aQGGFn"));
+    renews(TOOLRACK_FORMAT_ANTHROPIC, BLOCK("a"), BLOCK("b"), BLOCK("b"));
+    renews(TOOLRACK_FORMAT_ANTHROPIC, BLOCK("a"), BLOCK("a"), BLOCK("s5KddosOV"));
+    renews(TOOLRACK_FORMAT_GEMINI, PART("a"), PART("b"), PART("b"));
+    renews(TOOLRACK_FORMAT_GEMINI, PART("a"), PART("a"), PART("4CquD0g1V"));
+    renews(TOOLRACK_FORMAT_OLLAMA, CHAT("a"), CHAT("a"), CHAT("DE9QDDixB"));
+}
+
+/* Providers refuse a message without content, and a text without any. */
+static void what_is_empty_is_not_sent(void **state) {
+    (void)state;
+    static const char *const blank[] = {"", " \n"};
+    struct conversation conversation;
+    struct toolrack_error err;
+    assert_sent_back(TOOLRACK_FORMAT_ANTHROPIC, "{\"role\":\"assistant\",\"content\":[]}", NULL);
+    assert_sent_back(TOOLRACK_FORMAT_GEMINI, "{\"role\":\"model\",\"parts\":[]}", NULL);
+    assert_sent_back(TOOLRACK_FORMAT_GEMINI, "{\"role\":\"model\"}", NULL);
+    for (size_t i = 0; i < ARRAY_LENGTH(blank); i++) {
+        assert_int_equal(conversation_init(&conversation, TOOLRACK_FORMAT_OPENAI, "m", NULL, "[]",
+                                           blank[i], &err),
+                         TOOLRACK_E_INVALID);
+        assert_non_null(strstr(err.message, "the task is empty"));
     }
 }
 
@@ -1204,6 +1376,7 @@ int main(void) {
             cmocka_unit_test(headers_are_lines_that_may_be_sent),
             cmocka_unit_test(tokens_have_prices),
             cmocka_unit_test(parameters_have_each_formats_names),
+            cmocka_unit_test(a_limit_of_tokens_is_called_as_the_host_knows_it),
             cmocka_unit_test(a_limit_of_tokens_takes_the_place_of_ours),
             cmocka_unit_test(endpoints_hold_no_keys_and_go_nowhere_else),
             cmocka_unit_test(retry_after_is_seconds_or_a_date),
@@ -1221,6 +1394,9 @@ int main(void) {
             cmocka_unit_test(arguments_are_sent_back_as_objects),
             cmocka_unit_test(extras_are_behind_the_messages),
             cmocka_unit_test(a_refusal_names_an_extra),
+            cmocka_unit_test(what_is_refused_by_name_is_not_sent_again),
+            cmocka_unit_test(an_id_of_an_earlier_call_is_renewed),
+            cmocka_unit_test(what_is_empty_is_not_sent),
             cmocka_unit_test(what_is_no_message_changes_nothing),
             cmocka_unit_test(a_message_that_is_nested_too_deep_is_refused),
             cmocka_unit_test(calls_are_shown),
