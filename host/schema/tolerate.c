@@ -3,12 +3,15 @@
  * is valid or nothing is left that can be put right. */
 #include "schema/tolerate.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json-twice.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "schema/explain.h"
 
 /* Most times that the instance is gone through: text in text. */
@@ -72,8 +75,44 @@ static void replace(struct tolerating *with, const char *field, enum schema_chan
     with->changed = true;
 }
 
-/* The JSON that a text is, if it is of a wanted type. As of arguments, nothing may be given twice.
- */
+/* Append the digits of a decimal number without zeros at either end, and the power of ten of the
+ * last: equal for equal numbers. */
+static void add_digits(struct buf *out, const char *text) {
+    size_t begin = out->length;
+    long power = 0;
+    bool is_fraction = false;
+    for (; *text != '\0' && strchr("eE", *text) == NULL; text++) {
+        is_fraction = is_fraction || *text == '.';
+        if (*text >= '0' && *text <= '9' && (*text != '0' || out->length > begin)) {
+            buf_add_char(out, *text);
+        }
+        power -= is_fraction && *text != '.';
+    }
+    for (; out->length > begin && out->data[out->length - 1] == '0'; power++) {
+        buf_truncate(out, out->length - 1);
+    }
+    power += *text != '\0' ? strtol(text + 1, NULL, 10) : 0;
+    buf_printf(out, "e%ld", out->length > begin ? power : 0);
+}
+
+/* Whether a real has all the digits of its text. */
+static bool has_all_digits(yyjson_val *real, const char *text) {
+    char scratch[NUMBER_SCRATCH_SIZE];
+    size_t length = 0;
+    CLEANUP(buf_finish) struct buf said = BUF_INIT;
+    CLEANUP(buf_finish) struct buf read = BUF_INIT;
+    const char *shortest = number_text(yyjson_get_real(real), scratch, &length);
+    CLEANUP(freep) char *copy = shortest != NULL ? strndup(shortest, length) : NULL;
+    if (copy == NULL) {
+        return false;
+    }
+    add_digits(&said, text);
+    add_digits(&read, copy);
+    return !said.failed && !read.failed && strcmp(said.data, read.data) == 0;
+}
+
+/* The JSON that a text is, if it is of a wanted type. As of arguments, nothing may be given twice,
+ * and no digit is lost. */
 static yyjson_doc *read_text(uint32_t tags, yyjson_val *value) {
     char pointer[JSON_POINTER_MAX];
     size_t length = yyjson_is_str(value) ? yyjson_get_len(value) : 0;
@@ -84,7 +123,8 @@ static yyjson_doc *read_text(uint32_t tags, yyjson_val *value) {
     yyjson_val *root = yyjson_doc_get_root(doc);
     if (root == NULL || (tags & TAG_BIT(unsafe_yyjson_get_tag(root))) == 0 ||
         json_is_deeper(root, JSON_DEEPER_MAX) ||
-        json_find_twice(root, pointer) != JSON_TWICE_NONE) {
+        json_find_twice(root, pointer) != JSON_TWICE_NONE ||
+        (yyjson_is_real(root) && !has_all_digits(root, yyjson_get_str(value)))) {
         yyjson_doc_free(doc);
         return NULL;
     }

@@ -457,6 +457,11 @@ static void what_nearly_fits_is_taken_as_far_as_the_call_says(void **state) {
              "{\"i\":1,\"b\":true,\"a\":[2],\"e\":\"Green\"}",
              "[" CHANGED("/i", "number-text") "," CHANGED("/b", "boolean-text") "," CHANGED(
                      "/a", "one-item") "," CHANGED("/e", "choice-case") "]"},
+            {LAX, "echo", "{\"i\":\"-18446744073709551617\"}", NULL, NULL}, /* digits are lost */
+            {LAX, "echo", "{\"i\":\"-9007199254740993.0\"}", NULL, NULL},
+            {LAX, "echo", "{\"i\":\"-0125.0e-1\"}", NULL, NULL},
+            {LAX, "echo", "{\"i\":\"-12000.0e-1\"}", "{\"i\":-1200.0}",
+             "[" CHANGED("/i", "number-text") "]"},
             {LAX, "echo", "{\"a\":\"3\",\"e\":\"7\"}", "{\"a\":[3],\"e\":7}",
              "[" CHANGED("/a", "one-item") "," CHANGED("/e", "number-text") "," CHANGED(
                      "/a/0", "number-text") "]"},
