@@ -56,6 +56,20 @@ struct obituary {
     char quarantine[ERROR_MESSAGE_MAX];
 };
 
+/* The arguments of a call as text; NULL: no memory. */
+static char *copy_arguments(const struct crew_call *call, size_t *ret_length) {
+    if (call->values != NULL) {
+        return yyjson_val_write(call->values, YYJSON_WRITE_NOFLAG, ret_length);
+    }
+    char *copy = malloc(call->arguments_length + 1);
+    if (copy != NULL) {
+        memcpy(copy, call->arguments, call->arguments_length);
+        copy[call->arguments_length] = '\0';
+        *ret_length = call->arguments_length;
+    }
+    return copy;
+}
+
 /* Note the call that ran in the worker; if several ran, the first. */
 static void note_call(const struct worker *worker, struct obituary *obituary) {
     struct crew_death *death = &obituary->death;
@@ -68,13 +82,8 @@ static void note_call(const struct worker *worker, struct obituary *obituary) {
         }
         death->tool = lane->tool;
         const struct crew_call *call = lane->state == LANE_BUSY ? lane->call : NULL;
-        obituary->arguments = call != NULL ? malloc(call->arguments_length + 1) : NULL;
-        if (obituary->arguments != NULL) {
-            memcpy(obituary->arguments, call->arguments, call->arguments_length);
-            obituary->arguments[call->arguments_length] = '\0';
-            death->arguments = obituary->arguments;
-            death->arguments_length = call->arguments_length;
-        }
+        obituary->arguments = call != NULL ? copy_arguments(call, &death->arguments_length) : NULL;
+        death->arguments = obituary->arguments;
     }
 }
 
