@@ -229,8 +229,10 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
         *ret = STEAL(stream);
         return 0;
     }
-    if ((response.status == 400 || response.status == 422) && response.text.length > 0) {
-        (void)conversation_drop_refused(&agent->conversation, response.text.data, &retry->dropped);
+    const char *advice = NULL;
+    if ((response.status == 400 || response.status == 422) && response.text.length > 0 &&
+        !conversation_drop_refused(&agent->conversation, response.text.data, &retry->dropped)) {
+        advice = conversation_refusal_advice(&agent->conversation, response.text.data);
     }
     agent->outcome->ending = refusal_ending(&response);
     uint32_t wait_ms;
@@ -240,7 +242,8 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
                                          .response = &response,
                                          .key = &agent->key,
                                          .tries = tries,
-                                         .place = agent->options->place},
+                                         .place = agent->options->place,
+                                         .advice = advice},
                        err);
     if (may_pass) {
         retry->wait_ms = wait_ms > 0 || response.has_retry_after ? wait_ms : retry_wait_ms(tries);
@@ -485,7 +488,15 @@ static int take_step(struct agent *agent, bool *ret_goes_on, struct toolrack_err
         code = transcript_write(agent->transcript, "message", message, length, err);
     }
     if (code == 0) {
+        size_t before = agent->conversation.foreign;
         code = conversation_add_message(&agent->conversation, message, length, err);
+        if (agent->conversation.foreign > before) {
+            events_note(&agent->events,
+                        "the model's message has %zu part%s that no model may write (another role, "
+                        "results of calls); not sent on as such",
+                        agent->conversation.foreign - before,
+                        agent->conversation.foreign - before > 1 ? "s" : "");
+        }
     }
     if (code == 0) {
         code = check_ending(agent, err);

@@ -354,7 +354,8 @@ static bool drop_member(struct conversation *conversation, const char *text,
 bool conversation_drop_refused(struct conversation *conversation, const char *text,
                                struct conversation_refused *ret) {
     for (size_t i = 0; i < ARRAY_LENGTH(extras); i++) {
-        if ((conversation->extras & extras[i].extra) != 0 && names(text, extras[i].name)) {
+        if ((conversation->extras & extras[i].extra) != 0 &&
+            extras[i].extra != CONVERSATION_STORE && names(text, extras[i].name)) {
             conversation->extras &= ~extras[i].extra;
             *ret = (struct conversation_refused){.name = extras[i].name};
             return true;
@@ -362,6 +363,14 @@ bool conversation_drop_refused(struct conversation *conversation, const char *te
     }
     return rename_limit(conversation, text, ret) || drop_strict(conversation, text, ret) ||
            drop_member(conversation, text, ret);
+}
+
+const char *conversation_refusal_advice(const struct conversation *conversation, const char *text) {
+    return (conversation->extras & CONVERSATION_STORE) != 0 && names(text, "store")
+                   ? "store is false so that nothing is kept there, and no request is sent without "
+                     "it: give another --format or provider, or --parameter store=true if the "
+                     "messages may be kept"
+                   : NULL;
 }
 
 /* Gemini has all definitions in one object. */
@@ -588,12 +597,102 @@ static yyjson_mut_val *message_in(enum toolrack_format format, yyjson_mut_doc *d
     static const char *const places[] = {
             [TOOLRACK_FORMAT_OPENAI] = "/choices/0/message",
             [TOOLRACK_FORMAT_OPENAI_RESPONSES] = "/output",
-            [TOOLRACK_FORMAT_ANTHROPIC] = "/message",
+            [TOOLRACK_FORMAT_ANTHROPIC] = "", /* the response is the message */
             [TOOLRACK_FORMAT_GEMINI] = "/candidates/0/content",
             [TOOLRACK_FORMAT_OLLAMA] = "/message",
     };
     yyjson_mut_val *found = yyjson_mut_doc_ptr_get(doc, places[format]);
     return found != NULL ? found : yyjson_mut_doc_get_root(doc);
+}
+
+/* How many members of a name have a text; NULL: any value. A name may come twice in an object, and
+ * readers differ in which one counts. */
+static size_t count_members(yyjson_mut_val *object, const char *name, const char *text) {
+    size_t found = 0;
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *value;
+    yyjson_mut_obj_foreach(object, at, count, key, value) {
+        if (yyjson_mut_equals_str(key, name) &&
+            (text == NULL || yyjson_mut_equals_str(value, text))) {
+            found++;
+        }
+    }
+    return found;
+}
+
+static bool has_other_role(yyjson_mut_val *object, const char *role) {
+    return count_members(object, "role", NULL) > count_members(object, "role", role);
+}
+
+/* What a user or a host says, and no model: sent back, the next provider would take it for that. */
+static bool is_foreign(enum toolrack_format format, yyjson_mut_val *part) {
+    static const char *const results[] = {"function_call_output",    "custom_tool_call_output",
+                                          "computer_call_output",    "local_shell_call_output",
+                                          "apply_patch_call_output", "mcp_approval_response",
+                                          "item_reference"};
+    switch (format) {
+    case TOOLRACK_FORMAT_ANTHROPIC: return count_members(part, "type", "tool_result") > 0;
+    case TOOLRACK_FORMAT_GEMINI: /* Google reads both spellings */
+        return yyjson_mut_obj_get(part, "functionResponse") != NULL ||
+               yyjson_mut_obj_get(part, "function_response") != NULL;
+    case TOOLRACK_FORMAT_OPENAI_RESPONSES:
+        for (size_t i = 0; i < ARRAY_LENGTH(results); i++) {
+            if (count_members(part, "type", results[i]) > 0) {
+                return true;
+            }
+        }
+        return has_other_role(part, "assistant");
+    default: return false;
+    }
+}
+
+/* @return how many were left out; 0 too: it is no array */
+static size_t leave_out_parts(enum toolrack_format format, yyjson_mut_val *parts) {
+    size_t foreign = 0;
+    yyjson_mut_arr_iter at;
+    (void)yyjson_mut_arr_iter_init(parts, &at);
+    for (yyjson_mut_val *part; (part = yyjson_mut_arr_iter_next(&at)) != NULL;) {
+        if (is_foreign(format, part)) {
+            (void)yyjson_mut_arr_iter_remove(&at);
+            foreign++;
+        }
+    }
+    return foreign;
+}
+
+/* Leave out of a message what is no model's, and let it have a model's role.
+ * @param ret_foreign  receives how much of it was not so
+ * @return false: no memory */
+static bool leave_out_foreign(enum toolrack_format format, yyjson_mut_doc *doc,
+                              size_t *ret_foreign) {
+    static const struct {
+        const char *parts; /* NULL: the message itself */
+        const char *role;  /* NULL: it has none, or gets one anyway */
+    } shape[TOOLRACK_FORMAT_COUNT] = {
+            [TOOLRACK_FORMAT_OPENAI] = {"content", "assistant"},
+            [TOOLRACK_FORMAT_OPENAI_RESPONSES] = {NULL, NULL},
+            [TOOLRACK_FORMAT_ANTHROPIC] = {"content", NULL},
+            [TOOLRACK_FORMAT_GEMINI] = {"parts", "model"},
+            [TOOLRACK_FORMAT_OLLAMA] = {"content", "assistant"},
+    };
+    const char *role = shape[format].role;
+    yyjson_mut_val *message = message_in(format, doc);
+    size_t foreign = shape[format].parts == NULL ? leave_out_parts(format, message) : 0;
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *value;
+    yyjson_mut_obj_foreach(message, at, count, key, value) {
+        if (shape[format].parts != NULL && yyjson_mut_equals_str(key, shape[format].parts)) {
+            foreign += leave_out_parts(format, value);
+        }
+    }
+    const bool is_others = role != NULL && has_other_role(message, role);
+    *ret_foreign = foreign + (is_others ? 1 : 0);
+    return !is_others ||
+           yyjson_mut_obj_put(message, yyjson_mut_str(doc, "role"), yyjson_mut_str(doc, role));
 }
 
 static bool mend_calls(enum toolrack_format format, yyjson_mut_doc *doc) {
@@ -619,14 +718,18 @@ static bool mend_calls(enum toolrack_format format, yyjson_mut_doc *doc) {
 
 /* Servers parse the arguments in the history, and some refuse each request for those that are no
  * JSON object: they become {}, and the result of the call says what was wrong with them. Messages
- * of Anthropic and Gemini have objects. Members that the provider has refused are left out.
- * NULL: no memory. */
-static yyjson_doc *mend_message(const struct conversation *conversation, yyjson_doc *doc) {
+ * of Anthropic and Gemini have objects. Members that the provider has refused are left out, and so
+ * is what is no model's. NULL: no memory. */
+static yyjson_doc *mend_message(const struct conversation *conversation, yyjson_doc *doc,
+                                size_t *ret_foreign) {
+    const enum toolrack_format format = conversation->format;
+    const bool has_objects =
+            format == TOOLRACK_FORMAT_ANTHROPIC || format == TOOLRACK_FORMAT_GEMINI;
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copy = yyjson_doc_mut_copy(doc, NULL);
-    bool is_mended = copy != NULL && mend_calls(conversation->format, copy);
+    bool is_mended = copy != NULL && leave_out_foreign(format, copy, ret_foreign) &&
+                     (has_objects || mend_calls(format, copy));
     for (size_t i = 0; is_mended && i < conversation->unsent_count; i++) {
-        (void)yyjson_mut_obj_remove_key(message_in(conversation->format, copy),
-                                        conversation->unsent[i]);
+        (void)yyjson_mut_obj_remove_key(message_in(format, copy), conversation->unsent[i]);
     }
     return is_mended ? yyjson_mut_doc_imut_copy(copy, NULL) : NULL;
 }
@@ -653,21 +756,21 @@ int conversation_add_message(struct conversation *conversation, const char *mess
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(message, length, READ_FLAGS);
     CLEANUP(buf_finish) struct buf texts = BUF_INIT;
     size_t before = conversation->count;
-    const bool has_objects = conversation->format == TOOLRACK_FORMAT_ANTHROPIC ||
-                             conversation->format == TOOLRACK_FORMAT_GEMINI;
+    size_t foreign = 0;
     if (doc != NULL && json_is_deeper(yyjson_doc_get_root(doc), JSON_DEEPER_MAX)) {
         return error_set(err, TOOLRACK_E_INVALID,
                          "the model's message is nested deeper than the %u levels allowed",
                          JSON_DEEPER_MAX);
     }
     CLEANUP(yyjson_doc_freep)
-    yyjson_doc *mended = doc != NULL && !has_objects ? mend_message(conversation, doc) : NULL;
-    if (doc != NULL && !has_objects && mended == NULL) {
+    yyjson_doc *mended = doc != NULL ? mend_message(conversation, doc, &foreign) : NULL;
+    if (doc != NULL && mended == NULL) {
         return error_oom(err);
     }
-    bool is_message = append_message(conversation, &texts,
-                                     yyjson_doc_get_root(mended != NULL ? mended : doc));
-    return settle(conversation, &texts, before, is_message, "the model's message", err);
+    bool is_message = append_message(conversation, &texts, yyjson_doc_get_root(mended));
+    int code = settle(conversation, &texts, before, is_message, "the model's message", err);
+    conversation->foreign += code == 0 ? foreign : 0;
+    return code;
 }
 
 /* Where the calls are in a model's message, and their ids. */

@@ -3,7 +3,7 @@
  * Messages are kept as JSON text and sent back unchanged: a model's messages contain signatures and
  * other data that only its provider understands. Only what would have the provider refuse each
  * request that follows is changed: arguments of calls that are no JSON object, ids of calls that
- * repeat, and members that it has refused by their names. */
+ * repeat, and members that it has refused by their names; and what is no model's is left out. */
 #pragma once
 
 #include <stdbool.h>
@@ -49,6 +49,7 @@ struct conversation {
     size_t unsent_count;
     bool is_lax;      /**< definitions do not say `strict` */
     bool has_renamed; /**< the limit of tokens has its other name */
+    size_t foreign;   /**< parts of messages that were no model's, and left out */
 };
 
 /** What a provider has refused of a request, by its name. */
@@ -78,11 +79,14 @@ int conversation_set_extras(struct conversation *conversation, unsigned extras,
                             const char *cache_key, struct toolrack_error *err);
 /** Leave out of all further requests what a provider's refusal names: an extra, `strict` of the
  * definitions, or a member of the model's messages such as `reasoning`, which one provider requires
- * back and another refuses. The limit of tokens gets the other of its two names.
+ * back and another refuses. The limit of tokens gets the other of its two names. Never left out is
+ * CONVERSATION_STORE, a promise to the user that is not the provider's to switch off.
  * @param text  of the response, of any content
  * @return false: the refusal names nothing that the requests have, or no memory: nothing changed */
 bool conversation_drop_refused(struct conversation *conversation, const char *text,
                                struct conversation_refused *ret);
+/** What to do about a refusal that names CONVERSATION_STORE; NULL: it does not. Static text. */
+const char *conversation_refusal_advice(const struct conversation *conversation, const char *text);
 /** Set parameters of each request: members of its body, each with a comma after it, as of
  * parameters_write(). They take the place of extras.
  * @return 0; TOOLRACK_E_NO_MEMORY. */
@@ -118,8 +122,8 @@ void conversation_truncate(struct conversation *conversation, size_t length, siz
 int conversation_renew_ids(const struct conversation *conversation, struct buf *message,
                            struct toolrack_error *err);
 
-/** Append the model's message, or the response that contains it. One without any content is left
- * out.
+/** Append the model's message, or the response that contains it, without what a user or a host says
+ * in it: results of calls, messages of another role. One without any content is left out.
  * @return 0; TOOLRACK_E_INVALID when it is no such message; TOOLRACK_E_NO_MEMORY. On failure
  *         nothing changed. */
 int conversation_add_message(struct conversation *conversation, const char *message, size_t length,

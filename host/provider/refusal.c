@@ -151,6 +151,8 @@ static void add_advice(struct buf *out, const struct refusal *refusal) {
                    key->variable);
     } else if (refusal_may_pass(response, &wait_ms) && wait_ms == 0) { /* else it says when */
         buf_add_text(out, "; try again later");
+    } else if (refusal->advice != NULL) {
+        buf_printf(out, "; %s", refusal->advice);
     }
 }
 

@@ -17,6 +17,7 @@ struct refusal {
     unsigned tries;        /**< how often it was asked */
     const char
             *place; /**< where the URL is set: "with --endpoint", "as \"endpoint\" of \"choose\"" */
+    const char *advice; /**< what to do, where the response does not tell; NULL: nothing */
 };
 
 /** TOOLRACK_ENDING_CONTENT_FILTER where the response says that a filter of content stopped the

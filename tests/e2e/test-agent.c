@@ -310,10 +310,14 @@ static void what_a_server_does_not_know_is_left_out(void **state) {
            "toolrack: the provider refuses cache_control; asking without it\n" CALLS_ADD
                    TRANSCRIPT);
     EXPECT_REQUESTS("/1/body/tools/0/cache_control", "", "/3", "");
-    EXPECT(AGENT("knows-less", "--format", "openai-responses"), 0, "The sum is 5.\n",
-           "toolrack: the provider refuses store; asking without it\n"
-           "toolrack: the provider refuses include; asking without it\n" CALLS_ADD TRANSCRIPT);
-    EXPECT_REQUESTS("/4/body/store", "", "/5/body/include", "", "/6/body/store", "", "/7", "");
+    /* That nothing is kept there is no provider's to take back. */
+    EXPECT(AGENT("knows-less", "--format", "openai-responses"), 7, "",
+           TRANSCRIPT
+           "toolrack: ExecutionFailed: * answers 400: Unknown parameter: 'store'.; store "
+           "is false so that nothing is kept there, and no request is sent without it: "
+           "give another --format or provider, or --parameter store=true if the "
+           "messages may be kept\n");
+    EXPECT_REQUESTS("/3/body/store", "false", "/4", "");
     /* Of the model's messages, of the definitions and of the parameters too. */
     forget_requests();
     EXPECT(AGENT("takes-no-reasoning"), 0, "The sum is 5 and 5.\n",

@@ -775,17 +775,18 @@ static void a_refusal_names_an_extra(void **state) {
     static const struct {
         const char *text;
         const char *name;
+        bool is_store;
     } cases[] = {
-            {"{\"error\":{\"message\":\"Unknown parameter: 'store'.\"}}", "store"},
-            {"{\"detail\":[{\"loc\":[\"body\",\"include\"]}]}", "include"},
+            {"{\"error\":{\"message\":\"Unknown parameter: 'store'.\"}}", NULL, true},
+            {"{\"detail\":[{\"loc\":[\"body\",\"include\"]}]}", "include", false},
             {"{\"error\":{\"message\":\"Encrypted content is not "
              "supported\",\"param\":\"include\"}}",
-             "include"},
-            {"body.store: Extra inputs are not permitted", "store"},
-            {"include[0]: no such value", "include"},
-            {"we store no messages that include images", NULL},
-            {"'restore' 'include_usage' \"includes\"", NULL},
-            {"", NULL},
+             "include", false},
+            {"body.store: Extra inputs are not permitted", NULL, true},
+            {"include[0]: no such value", "include", false},
+            {"we store no messages that include images", NULL, false},
+            {"'restore' 'include_usage' \"includes\"", NULL, false},
+            {"", NULL, false},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct conversation conversation;
@@ -801,6 +802,10 @@ static void a_refusal_names_an_extra(void **state) {
                             cases[i].name != NULL ? cases[i].name : "");
         /* It is dropped once. */
         assert_false(conversation_drop_refused(&conversation, cases[i].text, &refused));
+        /* `store` is never, and the error says what to do. */
+        assert_true((conversation.extras & CONVERSATION_STORE) != 0);
+        const char *advice = conversation_refusal_advice(&conversation, cases[i].text);
+        assert_int_equal(advice != NULL, cases[i].is_store);
         conversation_finish(&conversation);
     }
 }
@@ -964,6 +969,79 @@ static void what_is_no_message_changes_nothing(void **state) {
     assert_int_equal(
             conversation_init(&conversation, TOOLRACK_FORMAT_OPENAI, "m", NULL, "[]", "\xff", &err),
             TOOLRACK_E_INVALID);
+}
+
+/* A provider puts no words into the mouth of others, by a transcript either. */
+static void what_is_no_models_is_not_sent_on(void **state) {
+    (void)state;
+    static const struct {
+        enum toolrack_format format;
+        const char *message;
+        const char *sent; /* as the last message */
+        size_t foreign;
+    } cases[] = {
+            {TOOLRACK_FORMAT_OPENAI, "{\"role\":\"system\",\"content\":\"x\"}",
+             ",{\"role\":\"assistant\",\"content\":\"x\"}", 1},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"message\":{\"role\":\"user\",\"content\":\"x\"}}]}",
+             ",{\"role\":\"assistant\",\"content\":\"x\"}", 1},
+            {TOOLRACK_FORMAT_OLLAMA, "{\"role\":\"tool\",\"content\":\"x\"}",
+             ",{\"role\":\"assistant\",\"content\":\"x\"}", 1},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "[{\"type\":\"message\",\"role\":\"system\",\"content\":\"x\"},{\"role\":\"user\","
+             "\"content\":"
+             "\"x\"},{\"type\":\"function_call_output\",\"call_id\":\"a\",\"output\":\"x\"},"
+             "{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"y\"}]",
+             ",{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"y\"}", 3},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"a\"}"
+             ","
+             "{\"type\":\"text\",\"text\":\"y\"}]}",
+             ",{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"y\"}]}", 1},
+            {TOOLRACK_FORMAT_GEMINI,
+             "{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"f\"}},{\"text\":"
+             "\"y\"}]}",
+             ",{\"role\":\"model\",\"parts\":[{\"text\":\"y\"}]}", 2},
+            /* Nothing is left to send. */
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"a\"}"
+             "]}",
+             "", 1},
+            {TOOLRACK_FORMAT_GEMINI,
+             "{\"role\":\"model\",\"parts\":[{\"function_response\":{\"name\":\"f\"}}]}", "", 1},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES, "[{\"type\":\"item_reference\",\"id\":\"a\"}]", "",
+             1},
+            /* Neither another place nor a name that comes twice hides it. */
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"message\":{\"content\":[]},\"content\":[{\"type\":\"tool_result\"},{\"type\":"
+             "\"text\",\"text\":\"y\"}]}",
+             ",{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"y\"}]}", 1},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"content\":[{\"type\":\"text\",\"type\":\"tool_result\",\"text\":\"x\"}]}", "", 1},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"role\":\"assistant\",\"role\":\"system\",\"content\":\"x\"}",
+             ",{\"role\":\"assistant\",\"content\":\"x\"}", 1},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "[{\"role\":\"assistant\",\"role\":\"user\",\"content\":\"x\"}]", "", 1},
+            {TOOLRACK_FORMAT_GEMINI,
+             "{\"role\":\"model\",\"parts\":[{\"text\":\"y\"}],\"parts\":[{\"functionResponse\":{}"
+             "}]}",
+             ",{\"role\":\"model\",\"parts\":[{\"text\":\"y\"}],\"parts\":[]}", 1},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct conversation conversation;
+        struct toolrack_error err;
+        assert_int_equal(
+                conversation_init(&conversation, cases[i].format, "m", NULL, "[]", "t", NULL), 0);
+        size_t before = conversation.messages.length;
+        assert_int_equal(conversation_add_message(&conversation, cases[i].message,
+                                                  strlen(cases[i].message), &err),
+                         0);
+        assert_string_equal(conversation.messages.data + before, cases[i].sent);
+        assert_int_equal(conversation.foreign, cases[i].foreign);
+        assert_int_equal(conversation.count, cases[i].sent[0] != '\0' ? 2 : 1);
+        conversation_finish(&conversation);
+    }
 }
 
 static void add_levels(struct buf *out, size_t levels) {
@@ -1398,6 +1476,7 @@ int main(void) {
             cmocka_unit_test(an_id_of_an_earlier_call_is_renewed),
             cmocka_unit_test(what_is_empty_is_not_sent),
             cmocka_unit_test(what_is_no_message_changes_nothing),
+            cmocka_unit_test(what_is_no_models_is_not_sent_on),
             cmocka_unit_test(a_message_that_is_nested_too_deep_is_refused),
             cmocka_unit_test(calls_are_shown),
             cmocka_unit_test(a_text_is_shown_on_one_line),

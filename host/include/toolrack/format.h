@@ -123,10 +123,10 @@ TOOLRACK_API int toolrack_stream_new(enum toolrack_format format,
                                      struct toolrack_error *err);
 
 /** Feed bytes of the response's body (server-sent events, or lines of JSON for OLLAMA) as they come
- * from the network, cut anywhere.
- * @return 0; TOOLRACK_E_INVALID for bytes that are no such stream; TOOLRACK_E_EXECUTION_FAILED for
- * an error that the provider sent in it, with its message; TOOLRACK_E_LIMIT_EXCEEDED;
- *         TOOLRACK_E_NO_MEMORY. After a failure every further call fails. */
+ * from the network, cut anywhere. After a failure every further call fails.
+ * @return 0; TOOLRACK_E_INVALID: no such stream; TOOLRACK_E_NO_MEMORY; for an error that the
+ * provider sent in it, with its message: TOOLRACK_E_IO, an overload; TOOLRACK_E_LIMIT_EXCEEDED, too
+ * many requests (also: too long a stream); else TOOLRACK_E_EXECUTION_FAILED. */
 TOOLRACK_API int toolrack_stream_feed(struct toolrack_stream *stream, const char *bytes,
                                       size_t length, struct toolrack_error *err);
 
