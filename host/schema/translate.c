@@ -31,6 +31,9 @@ struct translation {
     yyjson_mut_val *resource; /* the innermost schema with a URI of its own, or the root */
     translate_report *report;
     void *user;
+    const char *wanted;             /* the id that is looked for */
+    size_t found;                   /* schemas that have it */
+    char *place;                    /* of the last of them */
     char pointer[JSON_POINTER_MAX]; /* of the current place */
 };
 
@@ -300,10 +303,11 @@ static void leave_alone(struct translation *t, yyjson_mut_val *schema) {
 }
 
 /* Whether a schema has a name that 2020-12 does not know: `id` of draft 4, or an `$id` that is a
- * fragment alone. */
+ * fragment alone. Beside a reference drafts until 7 ignore it. */
 static bool has_old_id(yyjson_mut_val *schema, const char *id) {
-    return yyjson_mut_equals_str(yyjson_mut_obj_get(schema, "id"), id) ||
-           (id[0] == '#' && yyjson_mut_equals_str(yyjson_mut_obj_get(schema, "$id"), id));
+    return yyjson_mut_obj_get(schema, "$ref") == NULL &&
+           (yyjson_mut_equals_str(yyjson_mut_obj_get(schema, "id"), id) ||
+            (id[0] == '#' && yyjson_mut_equals_str(yyjson_mut_obj_get(schema, "$id"), id)));
 }
 
 /* Whether a schema has a URI of its own, on which the references in it depend. */
@@ -312,57 +316,134 @@ static bool is_resource(yyjson_mut_val *schema) {
     return id != NULL && id[0] != '\0' && id[0] != '#';
 }
 
-/* The pointer of the schema that has an id, below a value; false: there is none. */
-static bool find_id(yyjson_mut_val *value, const char *id, unsigned depth,
-                    char pointer[JSON_POINTER_MAX]) {
-    size_t end = strlen(pointer);
-    size_t at;
-    size_t count;
-    yyjson_mut_val *key;
-    yyjson_mut_val *child;
-    if (has_old_id(value, id)) {
-        return true;
-    }
-    yyjson_mut_obj_foreach(value, at, count, key, child) {
-        json_pointer_add(pointer, yyjson_mut_get_str(key));
-        if (yyjson_mut_is_ctn(child) && pointer[end] != '\0' && depth < SCHEMA_DEPTH_MAX &&
-            find_id(child, id, depth + 1, pointer)) {
-            return true;
-        }
-        pointer[end] = '\0';
-    }
-    yyjson_mut_arr_foreach(value, at, count, child) {
-        json_pointer_add_index(pointer, at);
-        if (yyjson_mut_is_ctn(child) && pointer[end] != '\0' && depth < SCHEMA_DEPTH_MAX &&
-            find_id(child, id, depth + 1, pointer)) {
-            return true;
-        }
-        pointer[end] = '\0';
-    }
-    return false;
+/* What is done with a schema, before and after those in it; NULL: nothing. */
+struct pass {
+    void (*before)(struct translation *t, yyjson_mut_val *schema);
+    void (*after)(struct translation *t, yyjson_mut_val *schema);
+};
+
+static void walk(struct translation *t, const struct pass *pass, yyjson_mut_val *schema,
+                 unsigned depth);
+
+/* Replace the text of a reference. @return whether there was memory */
+static bool set_reference(const struct translation *t, yyjson_mut_val *reference, const char *now) {
+    yyjson_mut_val *copy = yyjson_mut_strcpy(t->doc, now);
+    return copy != NULL && yyjson_mut_set_str(reference, yyjson_mut_get_str(copy));
 }
 
-/* A reference to an id of an earlier draft becomes one to the place of the schema that has it. A
- * URI in `$id` is found as it is. */
-static void update_reference(struct translation *t, yyjson_mut_val *schema) {
-    yyjson_mut_val *reference = yyjson_mut_obj_get(schema, "$ref");
+/* What a keyword is called once update_keywords() has been there. */
+static const char *name_now(yyjson_mut_val *schema, const char *name) {
+    bool is_list = yyjson_mut_is_arr(yyjson_mut_obj_get(schema, "items")) &&
+                   yyjson_mut_obj_get(schema, "prefixItems") == NULL;
+    if (is_list && strcmp(name, "items") == 0) {
+        return "prefixItems";
+    }
+    if (is_list && strcmp(name, "additionalItems") == 0) {
+        return "items";
+    }
+    bool is_map = yyjson_mut_obj_get(schema, "dependentRequired") == NULL &&
+                  yyjson_mut_obj_get(schema, "dependentSchemas") == NULL;
+    return is_map && strcmp(name, "dependencies") == 0 ? "dependentSchemas" : name;
+}
+
+/* What is in a value of some shape, one step further; SHAPE_ANY: no schemas. */
+static enum shape shape_behind(enum shape shape, const char *name, yyjson_mut_val *value) {
+    static const struct dialect old = {DRAFT_2019, VOCABULARY_DEFAULT};
+    static const struct dialect new = {DRAFT_2020, VOCABULARY_DEFAULT};
+    if (shape == SHAPE_SCHEMAS || shape == SHAPE_SCHEMA_MAP || shape == SHAPE_DEPENDENCIES) {
+        return SHAPE_SCHEMA;
+    }
+    if (shape != SHAPE_SCHEMA) {
+        return SHAPE_ANY;
+    }
+    enum keyword keyword = keyword_find_name(&old, name, strlen(name));
+    if (keyword == KEYWORD_COUNT) {
+        keyword = keyword_find_name(&new, name, strlen(name));
+    }
+    if (keyword == KEYWORD_OLD_ITEMS) {
+        return yyjson_mut_is_arr(value) ? SHAPE_SCHEMAS : SHAPE_SCHEMA;
+    }
+    return keyword != KEYWORD_COUNT ? keyword_rows[keyword].shape : SHAPE_ANY;
+}
+
+/* A reference to a place goes with what is there where the keywords on the way are renamed. Names
+ * of properties and what is in values that are no schemas stay. */
+static void update_place(struct translation *t, yyjson_mut_val *reference) {
+    const char *text = yyjson_mut_get_str(reference);
+    yyjson_mut_val *value = t->resource;
+    enum shape shape = SHAPE_SCHEMA;
+    char step[JSON_POINTER_MAX];
+    char now[2 * JSON_POINTER_MAX] = "#"; /* no name becomes more than twice as long */
+    if (strlen(text) >= sizeof step) {
+        return;
+    }
+    for (const char *at = text + 1; *at == '/' && value != NULL;) {
+        size_t length = 1 + strcspn(at + 1, "/");
+        (void)memcpy(step, at, length);
+        step[length] = '\0';
+        char *end = now + strlen(now);
+        (void)snprintf(end, (size_t)(now + sizeof now - end), "/%s",
+                       shape == SHAPE_SCHEMA ? name_now(value, step + 1) : step + 1);
+        value = yyjson_mut_ptr_getn(value, step, length);
+        shape = shape_behind(shape, step + 1, value);
+        at += length;
+    }
+    if (value != NULL && strcmp(now, text) != 0) {
+        (void)set_reference(t, reference, now);
+    }
+}
+
+/* The search begins at its root; a schema with a URI of its own has names of its own, and a place
+ * that is too long for a pointer is none. */
+static void note_id(struct translation *t, yyjson_mut_val *schema) {
+    if (t->resource == t->root && has_old_id(schema, t->wanted) &&
+        yyjson_mut_ptr_get(t->root, t->pointer) == schema) {
+        t->found++;
+        (void)strcpy(t->place, t->pointer);
+    }
+}
+
+/* A reference to an id of an earlier draft becomes one to the place of the schema that has it,
+ * which is none of a value such as a default. A URI in `$id` is found as it is. */
+static void update_named(struct translation *t, yyjson_mut_val *reference) {
+    static const struct pass ids = {.before = note_id};
     const char *text = yyjson_mut_get_str(reference);
     char place[JSON_POINTER_MAX] = "";
-    if (text == NULL || t->is_native || strcmp(text, "#") == 0 || strncmp(text, "#/", 2) == 0 ||
-        t->ids++ >= IDS_MAX || !find_id(t->resource, text, 0, place) ||
-        strchr(place, '%') != NULL) {
-        return;
+    struct translation search = *t;
+    search.wanted = text;
+    search.place = place;
+    search.root = t->resource;
+    search.pointer[0] = '\0';
+    if (t->ids++ < IDS_MAX) {
+        walk(&search, &ids, t->resource, 0);
+    }
+    if (search.found > 1) {
+        tell(t, "let each schema have an id of its own",
+             "the reference \"%.*s\" names several schemas", SHOWN_MAX, text);
     }
     char now[JSON_POINTER_MAX + 1];
     (void)snprintf(now, sizeof now, "#%s", place);
-    yyjson_mut_val *copy = yyjson_mut_strcpy(t->doc, now);
-    if (!yyjson_mut_set_str(reference, yyjson_mut_get_str(copy))) {
+    if (search.found != 1 || strchr(place, '%') != NULL || !set_reference(t, reference, now)) {
         return;
     }
     tell(t, "refer to its place",
          "the reference \"%.*s\" names the id of a schema; it is taken for "
          "\"%.*s\"",
          SHOWN_MAX, text, SHOWN_MAX, now);
+    update_place(t, reference);
+}
+
+static void update_reference(struct translation *t, yyjson_mut_val *schema) {
+    yyjson_mut_val *reference = yyjson_mut_obj_get(schema, "$ref");
+    const char *text = yyjson_mut_get_str(reference);
+    if (text == NULL || t->is_native || strcmp(text, "#") == 0) {
+        return;
+    }
+    if (strncmp(text, "#/", 2) == 0) {
+        update_place(t, reference);
+    } else {
+        update_named(t, reference);
+    }
 }
 
 /* An id that is a name alone is an anchor until draft 7. References to it have its place now. */
@@ -374,15 +455,6 @@ static void remove_name(const struct translation *t, yyjson_mut_val *schema) {
 }
 
 /* ------------------------------------------------------------------ schemas */
-
-/* What is done with a schema, before and after those in it; NULL: nothing. */
-struct pass {
-    void (*before)(struct translation *t, yyjson_mut_val *schema);
-    void (*after)(struct translation *t, yyjson_mut_val *schema);
-};
-
-static void walk(struct translation *t, const struct pass *pass, yyjson_mut_val *schema,
-                 unsigned depth);
 
 /* The schemas that are members or items of a value. */
 static void walk_parts(struct translation *t, const struct pass *pass, yyjson_mut_val *value,
