@@ -32,6 +32,10 @@ static const struct {
         {"byte", "integer"},
         {"bigint", "integer"},
         {"uint", "integer"},
+        {"uint8", "integer"},
+        {"uint16", "integer"},
+        {"uint32", "integer"},
+        {"uint64", "integer"},
         {"float", "number"},
         {"double", "number"},
         {"decimal", "number"},
@@ -86,4 +90,9 @@ const char *dialect_type(const char *said) {
         }
     }
     return NULL;
+}
+
+bool dialect_is_unsigned(const char *said) {
+    const char *meant = strncasecmp(said, "uint", strlen("uint")) == 0 ? dialect_type(said) : NULL;
+    return meant != NULL && strcmp(meant, "integer") == 0;
 }

@@ -49,6 +49,18 @@ static void tell(const struct translation *t, const char *fix, const char *cause
 
 /* -------------------------------------------------------------------- types */
 
+/* What a name says that the type of JSON Schema does not; "": nothing. */
+static const char *what_is_lost(const char *said, const char *meant) {
+    const char *bracket = strpbrk(said, "[<(");
+    size_t length = strlen(said);
+    if (bracket != NULL) {
+        return bracket[1] == ']' ? ", and the type of its items is not checked"
+                                 : ", and what is in the brackets is not checked";
+    }
+    bool has_size = length > 0 && strchr("0123456789", said[length - 1]) != NULL;
+    return has_size && strcmp(meant, "integer") == 0 ? ", and its size is not checked" : "";
+}
+
 /* What a type is to be written as; NULL: as it is. */
 static const char *correct_name(const struct translation *t, yyjson_mut_val *type) {
     const char *said = yyjson_mut_get_str(type);
@@ -58,11 +70,46 @@ static const char *correct_name(const struct translation *t, yyjson_mut_val *typ
         return NULL;
     }
     if (meant[0] != '\0') {
-        (void)snprintf(fix, sizeof fix, "write \"%s\"", meant);
+        (void)snprintf(fix, sizeof fix, "write \"%s\"%s", meant,
+                       dialect_is_unsigned(said) ? ", and \"minimum\": 0 beside it" : "");
     }
-    tell(t, fix, "\"%.*s\" is not a type of JSON Schema; it is taken for %s%s%s", SHOWN_MAX, said,
-         meant[0] != '\0' ? "\"" : "any value", meant, meant[0] != '\0' ? "\"" : "");
+    tell(t, fix, "\"%.*s\" is not a type of JSON Schema; it is taken for %s%s%s%s", SHOWN_MAX, said,
+         meant[0] != '\0' ? "\"" : "any value", meant, meant[0] != '\0' ? "\"" : "",
+         what_is_lost(said, meant));
     return meant;
+}
+
+/* No value below 0, as a type without a sign says. */
+static void set_minimum(const struct translation *t, yyjson_mut_val *schema) {
+    yyjson_mut_val *minimum = yyjson_mut_obj_get(schema, "minimum");
+    bool is_exclusive = yyjson_mut_is_true(yyjson_mut_obj_get(schema, "exclusiveMinimum"));
+    if (yyjson_mut_is_num(minimum) && yyjson_mut_get_num(minimum) < 0) {
+        (void)yyjson_mut_set_int(minimum, 0);
+        if (is_exclusive) { /* of the limit that was */
+            (void)yyjson_mut_obj_remove_key(schema, "exclusiveMinimum");
+        }
+    } else if (minimum == NULL && !is_exclusive) {
+        (void)yyjson_mut_obj_add_int(t->doc, schema, "minimum", 0);
+    }
+}
+
+/* Whether all numbers that a list of types allows are without a sign. */
+static bool is_unsigned(yyjson_mut_val *list) {
+    bool found = false;
+    size_t at;
+    size_t count;
+    yyjson_mut_val *type;
+    yyjson_mut_arr_foreach(list, at, count, type) {
+        const char *said = yyjson_mut_get_str(type);
+        const char *meant = said != NULL ? dialect_type(said) : NULL;
+        bool is_number =
+                meant != NULL && (strcmp(meant, "integer") == 0 || strcmp(meant, "number") == 0);
+        if (is_number && !dialect_is_unsigned(said)) {
+            return false;
+        }
+        found = found || is_number;
+    }
+    return found;
 }
 
 /* A list of types. One that means any value makes the whole list mean that. */
@@ -90,6 +137,9 @@ static void correct_list(struct translation *t, yyjson_mut_val *schema, yyjson_m
     if (any) {
         (void)yyjson_mut_obj_remove_key(schema, "type");
     } else if (changed && corrected != NULL) {
+        if (is_unsigned(list)) {
+            set_minimum(t, schema);
+        }
         (void)yyjson_mut_obj_replace(schema, yyjson_mut_str(t->doc, "type"), corrected);
     }
 }
@@ -101,9 +151,13 @@ static void correct_type(struct translation *t, yyjson_mut_val *schema) {
     if (yyjson_mut_is_arr(type)) {
         correct_list(t, schema, type);
     } else {
+        const char *said = yyjson_mut_get_str(type);
         const char *meant = correct_name(t, type);
         if (meant != NULL && meant[0] != '\0') {
             (void)yyjson_mut_set_str(type, meant);
+            if (dialect_is_unsigned(said)) {
+                set_minimum(t, schema);
+            }
         } else if (meant != NULL) {
             (void)yyjson_mut_obj_remove_key(schema, "type");
         }
@@ -263,7 +317,26 @@ static void tell_draft(void *user, const char *what) {
          what);
 }
 
+/* Keywords of draft 3 that later ones do not know: what they would refuse is accepted. */
+static void tell_unchecked(struct translation *t, yyjson_mut_val *schema) {
+    static const struct {
+        const char *name;
+        const char *fix;
+    } rows[] = {{"disallow", "write it as \"not\""}, {"extends", "write it as \"allOf\""}};
+    size_t end = strlen(t->pointer);
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        yyjson_mut_val *value = yyjson_mut_obj_get(schema, rows[i].name);
+        if (value == NULL || t->is_native) {
+            continue;
+        }
+        json_pointer_add(t->pointer, rows[i].name);
+        tell(t, rows[i].fix, "%s is of draft 3, and is not checked", rows[i].name);
+        t->pointer[end] = '\0';
+    }
+}
+
 static void update_keywords(struct translation *t, yyjson_mut_val *schema) {
+    tell_unchecked(t, schema);
     yyjson_mut_val *divisor = yyjson_mut_obj_get(schema, "divisibleBy");
     draft_update_limits(schema, tell_draft, t);
     if (!t->is_native) {

@@ -669,6 +669,54 @@ static void types_of_other_languages_are_taken_for_those_of_json_schema(void **s
     }
 }
 
+/* What the author's validator would refuse, and the host's does not, is told. */
+static void what_is_not_checked_is_told(void **state) {
+    (void)state;
+    static const char text[] =
+            "{\"tools\": [{\"name\": \"t\", \"description\": \"d\", \"type\": \"function\",\n"
+            "\"parameters\": {\"type\": \"object\", \"properties\": {\n"
+            "\"a\": {\"type\": \"List[str]\"}, \"b\": {\"type\": \"string[]\"},\n"
+            "\"c\": {\"type\": \"uint8\"}, \"d\": {\"type\": [\"uint\", \"null\"]},\n"
+            "\"e\": {\"disallow\": \"string\"},\n"
+            "\"f\": {\"extends\": {\"type\": \"string\"}},\n"
+            "\"extends\": {\"type\": \"string\"},\n"
+            "\"g\": {\"$ref\": \"#n\"}}, \"definitions\": {\"n\": {\"id\": \"#n\"}}},\n"
+            "\"implementation\": {\"type\": \"mock\", \"mock_response\": 1}},\n"
+            "{\"name\": \"u\", \"description\": \"d\", \"type\": \"function\", \"parameters\": {\n"
+            "\"type\": \"object\", \"properties\": {\"g\": {\"$ref\": \"#n\"}}, \"definitions\": "
+            "{\n"
+            "\"m\": {\"id\": \"#n\"}, \"n\": {\"id\": \"#n\"}}},\n"
+            "\"implementation\": {\"type\": \"mock\", \"mock_response\": 1}}]}";
+    static const char *const said[] = {
+            "line 3: tool 't': \"List[str]\" is not a type of JSON Schema; it is taken for "
+            "\"array\", and what is in the brackets is not checked",
+            "line 3: tool 't': \"string[]\" is not a type of JSON Schema; it is taken for "
+            "\"array\", and the type of its items is not checked",
+            "line 4: tool 't': \"uint8\" is not a type of JSON Schema; it is taken for "
+            "\"integer\", and its size is not checked; write \"integer\", and \"minimum\": 0 "
+            "beside "
+            "it",
+            "line 4: tool 't': \"uint\" is not a type of JSON Schema; it is taken for "
+            "\"integer\"; write \"integer\", and \"minimum\": 0 beside it",
+            "line 5: tool 't': disallow is of draft 3, and is not checked; write it as \"not\"",
+            "line 6: tool 't': extends is of draft 3, and is not checked; write it as \"allOf\"",
+            "line 8: tool 't': the reference \"#n\" names the id of a schema; it is taken for "
+            "\"#/definitions/n\"",
+            "line 11: tool 'u': the reference \"#n\" names several schemas; let each schema have "
+            "an "
+            "id of its own",
+    };
+    CLEANUP(toolrack_closep) struct toolrack *host = open_host(text);
+    assert_true(is_there(host, "t"));
+    assert_false(is_there(host, "u"));
+    for (size_t i = 0; i < ARRAY_LENGTH(said); i++) {
+        if (strstr(logged, said[i]) == NULL) {
+            fail_msg("not logged: %s\n%s", said[i], logged);
+        }
+    }
+    assert_null(strstr(logged, "line 7: "));
+}
+
 static void a_wrong_definition_is_left_out_and_the_start_goes_on(void **state) {
     (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
@@ -1202,6 +1250,7 @@ int main(void) {
             cmocka_unit_test(two_services_of_one_name_are_an_error),
             cmocka_unit_test(http_is_refused_and_registers_nothing),
             cmocka_unit_test(types_of_other_languages_are_taken_for_those_of_json_schema),
+            cmocka_unit_test(what_is_not_checked_is_told),
             cmocka_unit_test(a_wrong_definition_is_left_out_and_the_start_goes_on),
             cmocka_unit_test(a_definition_says_what_a_plugin_would),
             cmocka_unit_test(the_first_of_two_stays_and_a_free_name_is_told),
