@@ -520,13 +520,13 @@ static void what_a_provider_asks_for_is_waited_for(void **state) {
 /* The key goes into one header, and out of what is shown. */
 static void the_key_is_sent_and_not_shown(void **state) {
     (void)state;
-    (void)setenv("OPENAI_API_KEY", "secret-of-mine", 1);
+    (void)setenv("OPENAI_API_KEY", "secret-of-mine-7", 1);
     status = "403 Forbidden";
-    reply = "the key secret-of-mine is wrong";
+    reply = "the key secret-of-mine-7 is wrong";
     provider_set(answer_with);
     yyjson_val *root = choose("add the numbers 40 and 2");
-    assert_non_null(strstr(provider_request(), "Authorization: Bearer secret-of-mine\r\n"));
-    assert_words_alone(root, "the key ************** is wrong");
+    assert_non_null(strstr(provider_request(), "Authorization: Bearer secret-of-mine-7\r\n"));
+    assert_words_alone(root, "the key **************** is wrong");
     (void)setenv("OPENAI_API_KEY", "two\nlines", 1);
     open_host(MODEL);
     assert_words_alone(choose("add the numbers 40 and 2"), "OPENAI_API_KEY must hold");
