@@ -145,6 +145,10 @@ static void what_is_wrong_comes_back_and_nothing_runs(void **state) {
             {RUN(NODE("a", "number", ",\"depends_on\":[\"a\"]")), "*plan-cycle*\"isError\":true*"},
             {RUN_WITH("{}"), "*InvalidArguments: plan: run_plan needs this*\"isError\":true*"},
             {RUN_WITH("{\"plan\":\"x\"}"), "*plan: must be an object*\"isError\":true*"},
+            /* So models write objects. */
+            {RUN_WITH("{\"plan\":\"{\\\"nodes\\\":[{\\\"id\\\":\\\"a\\\",\\\"tool\\\":"
+                      "\\\"number\\\",\\\"arguments\\\":{\\\"n\\\":7}}]}\"}"),
+             "*\"result\":{\"a\":{\"n\":7}}}*"},
             {RUN_WITH("{\"plan\":null}"), "*\"findings\":[{*\"isError\":true*"},
             {RUN_WITH("{\"nodes\":[]}"), "*nodes: run_plan has no such argument;*"},
             {RUN_WITH("{\"plan\":{\"inputs\":{\"n\":{}},\"nodes\":[" NODE("a", "act", "") "]}}"),

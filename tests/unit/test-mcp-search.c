@@ -202,6 +202,17 @@ static void call_tool_calls_any(void **state) {
             /* The schema is that of the inner tool. */
             {NAMED("read_file", "{\"n\":\"one\"}"), "*InvalidArguments: /n*\"isError\":true*"},
             {NAMED("read_file", "[]"), "*must be an object.\"}],\"isError\":true*"},
+            /* So models write objects. */
+            {NAMED("read_file", "\"{\\\"n\\\":1}\""),
+             "*\"text\":\"read_file: {\\\"n\\\":1}\"}],\"_meta\"*"},
+            {NAMED("read_file", "\"{\\\"n\\\":1,\\\"n\\\":2}\""),
+             "*must be an object.\"}],\"isError\":true*"},
+            {CALL("1", "call_tool",
+                  "\"arguments\":\"{\\\"name\\\":\\\"read_file\\\",\\\"arguments\\\":{\\\"n\\\":1}}"
+                  "\"," META_NONE),
+             "*\"text\":\"read_file: {\\\"n\\\":1}\"}],\"_meta\"*"},
+            {CALL("1", "read_file", "\"arguments\":\"{\\\"n\\\":1}\"," META_NONE),
+             "*\"text\":\"read_file: {\\\"n\\\":1}\"}],\"_meta\"*"},
             {NAMED("total", "{}"), "*\"structuredContent\":{\"sum\":3}*"},
             {CALL("1", "call_tool", "\"arguments\":{\"name\":\"total\"}," META_NONE),
              "*\"structuredContent\":{\"sum\":3}*"},

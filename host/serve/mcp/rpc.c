@@ -6,6 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
+#include "base/json-lenient.h"
 #include "base/json-twice.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -163,6 +164,19 @@ static bool refuse_twice(struct rpc_message *message, yyjson_val *root, const yy
     memcpy(problem + sizeof TWICE - 1, pointer, length + 1);
     set_broken(message, RPC_INVALID_REQUEST, problem);
     return true;
+}
+
+yyjson_val *rpc_object(yyjson_val *value, const yyjson_alc *alc) {
+    char pointer[JSON_POINTER_MAX];
+    yyjson_read_err why;
+    if (!yyjson_is_str(value) || yyjson_get_len(value) == 0) {
+        return value;
+    }
+    yyjson_val *read = yyjson_doc_get_root(json_read_lenient(
+            yyjson_get_str(value), yyjson_get_len(value), YYJSON_READ_NUMBER_AS_RAW, alc, &why));
+    bool is_object = yyjson_is_obj(read) && !json_is_deeper(read, RPC_DEPTH_MAX) &&
+                     json_find_twice(read, pointer) == JSON_TWICE_NONE;
+    return is_object ? read : value;
 }
 
 #define HIGH_HALF "89abAB"

@@ -54,6 +54,10 @@ bool rpc_read(char *text, size_t length, const yyjson_alc *alc, struct rpc_messa
 /** The string of a member, or NULL: absent, or no string, or one with a zero character in it. */
 const char *rpc_string(yyjson_val *object, const char *key);
 
+/** An object that stands as JSON text in a string, as models write one, read with `alc`; any other
+ * value as it is, and so is text with a member twice, or nested deeper than a message may be. */
+yyjson_val *rpc_object(yyjson_val *value, const yyjson_alc *alc);
+
 /** A member that is a string or an integer, as JSON text with `alc`; NULL: it is neither. */
 const char *rpc_scalar(yyjson_val *value, const yyjson_alc *alc, size_t *ret_length);
 

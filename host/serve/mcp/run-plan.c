@@ -339,13 +339,15 @@ static const char *write_value(struct request *request, yyjson_val *value, size_
 /* What the call says, kept beyond its message. False: out of memory. */
 static bool take(struct request *request, yyjson_val *arguments, size_t *ret_length) {
     struct planned *planned = arena_zalloc(&request->arena, sizeof *planned);
-    yyjson_val *inputs = yyjson_obj_get(arguments, "inputs");
+    const yyjson_alc alc = arena_alc(&request->arena);
+    yyjson_val *plan = rpc_object(yyjson_obj_get(arguments, "plan"), &alc);
+    yyjson_val *inputs = rpc_object(yyjson_obj_get(arguments, "inputs"), &alc);
     size_t length = 0;
     if (planned == NULL) {
         return false;
     }
     request->planned = planned;
-    planned->text = write_value(request, yyjson_obj_get(arguments, "plan"), &planned->length);
+    planned->text = write_value(request, plan, &planned->length);
     planned->inputs = yyjson_is_obj(inputs) ? write_value(request, inputs, &length) : NULL;
     request->arguments = write_value(request, arguments, ret_length);
     return planned->text != NULL && request->arguments != NULL &&
@@ -355,7 +357,8 @@ static bool take(struct request *request, yyjson_val *arguments, size_t *ret_len
 void run_plan_call(struct request *request, yyjson_val *params, yyjson_val *arguments) {
     CLEANUP(buf_finish) struct buf problem = BUF_INIT;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    if (!search_tools_check(SEARCH_RUN, arguments, &problem)) {
+    const yyjson_alc alc = arena_alc(&request->arena);
+    if (!search_tools_check(SEARCH_RUN, arguments, &alc, &problem)) {
         buf_printf(&text, "InvalidArguments: %s.", problem.failed ? "" : problem.data);
         text.failed = text.failed || problem.failed;
         refuse(request, &text);

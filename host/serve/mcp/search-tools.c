@@ -9,6 +9,7 @@
 #include "base/name.h"
 #include "base/plan-words.h"
 #include "base/text.h"
+#include "serve/mcp/rpc.h"
 
 /* Of the summary: categories, names of each, and characters of a category. */
 #define CATEGORIES_MAX  24u
@@ -266,7 +267,8 @@ static uint64_t read_limit(yyjson_val *value) {
     return fits && (double)whole >= number ? whole : 0;
 }
 
-static void check_value(struct buf *problem, const struct parameter *parameter, yyjson_val *value) {
+static void check_value(struct buf *problem, const struct parameter *parameter, yyjson_val *value,
+                        const yyjson_alc *alc) {
     switch (parameter->type) {
     case PARAMETER_STRING:
         if (!yyjson_is_str(value)) {
@@ -281,7 +283,8 @@ static void check_value(struct buf *problem, const struct parameter *parameter, 
         break;
     case PARAMETER_OBJECT:
         /* Clients write none as null and "" too. */
-        if (!yyjson_is_obj(value) && !yyjson_is_null(value) && !yyjson_equals_str(value, "")) {
+        if (!yyjson_is_obj(rpc_object(value, alc)) && !yyjson_is_null(value) &&
+            !yyjson_equals_str(value, "")) {
             buf_printf(problem, "%s: must be an object", parameter->name);
         }
         break;
@@ -293,7 +296,8 @@ static void check_value(struct buf *problem, const struct parameter *parameter, 
     }
 }
 
-bool search_tools_check(enum search_tool tool, yyjson_val *arguments, struct buf *problem) {
+bool search_tools_check(enum search_tool tool, yyjson_val *arguments, const yyjson_alc *alc,
+                        struct buf *problem) {
     size_t at;
     size_t count;
     yyjson_val *key;
@@ -310,7 +314,7 @@ bool search_tools_check(enum search_tool tool, yyjson_val *arguments, struct buf
         if (parameter == NULL) {
             explain_unknown(problem, tool, yyjson_get_str(key));
         } else {
-            check_value(problem, parameter, value);
+            check_value(problem, parameter, value, alc);
         }
         if (problem->length > 0 || problem->failed) {
             return false;

@@ -28,10 +28,13 @@ enum search_tool {
 /** The tool of that name, or SEARCH_NONE. */
 enum search_tool search_tools_find(const char *name);
 
-/** Check the arguments of one of them by what its definition states. Numbers are raw.
+/** Check the arguments of one of them by what its definition states. Numbers are raw. An
+ * object may be JSON text, see rpc_object().
+ * @param alc      for what is read of such text
  * @param problem  receives what is wrong, in words for a model
  * @return whether nothing is */
-bool search_tools_check(enum search_tool tool, yyjson_val *arguments, struct buf *problem);
+bool search_tools_check(enum search_tool tool, yyjson_val *arguments, const yyjson_alc *alc,
+                        struct buf *problem);
 /** How many tools a search or a choice may give, by arguments that were checked. */
 uint64_t search_tools_limit(enum search_tool tool, yyjson_val *arguments);
 

@@ -345,12 +345,13 @@ static void choose(struct request *request) {
 }
 
 /* The context as text in the arena; absent, null and "" are none. @return false: no memory */
-static bool read_context(struct request *request, yyjson_val *context, const char **ret) {
+static bool read_context(struct request *request, yyjson_val *given, const char **ret) {
+    const yyjson_alc alc = arena_alc(&request->arena);
+    yyjson_val *context = rpc_object(given, &alc);
     *ret = NULL;
     if (!yyjson_is_obj(context)) {
         return true;
     }
-    const yyjson_alc alc = arena_alc(&request->arena);
     *ret = yyjson_val_write_opts(context, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL);
     return *ret != NULL;
 }
@@ -403,7 +404,8 @@ static void describe(struct request *request, yyjson_val *arguments) {
 void search_call(struct request *request, enum search_tool tool, yyjson_val *arguments) {
     CLEANUP(buf_finish) struct buf problem = BUF_INIT;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    if (search_tools_check(tool, arguments, &problem)) {
+    const yyjson_alc alc = arena_alc(&request->arena);
+    if (search_tools_check(tool, arguments, &alc, &problem)) {
         switch (tool) {
         case SEARCH_SEARCH: begin_search(request, arguments); break;
         case SEARCH_SELECT: begin_choice(request, arguments); break;

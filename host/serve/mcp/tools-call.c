@@ -234,13 +234,14 @@ static void call_tool(struct request *request, yyjson_val *params, const char *n
 /* call_tool: the call of the tool that it names. */
 static void call_named(struct request *request, yyjson_val *params, yyjson_val *arguments) {
     CLEANUP(buf_finish) struct buf problem = BUF_INIT;
+    const yyjson_alc alc = arena_alc(&request->arena);
     request->by_call_tool = true;
-    if (search_tools_check(SEARCH_CALL, arguments, &problem)) {
+    if (search_tools_check(SEARCH_CALL, arguments, &alc, &problem)) {
         const char *choice = rpc_string(arguments, "choice");
         request->choice =
                 choice != NULL ? arena_copy(&request->arena, choice, strlen(choice)) : NULL;
         call_tool(request, params, rpc_string(arguments, "name"),
-                  yyjson_obj_get(arguments, "arguments"));
+                  rpc_object(yyjson_obj_get(arguments, "arguments"), &alc));
     } else if (problem.failed) {
         request_oom(request);
     } else {
@@ -250,7 +251,8 @@ static void call_named(struct request *request, yyjson_val *params, yyjson_val *
 
 void tools_call(struct request *request, yyjson_val *params) {
     const char *name = rpc_string(params, "name");
-    yyjson_val *arguments = yyjson_obj_get(params, "arguments");
+    const yyjson_alc alc = arena_alc(&request->arena);
+    yyjson_val *arguments = rpc_object(yyjson_obj_get(params, "arguments"), &alc);
     if (name == NULL) {
         request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "params.name must be a string");
         return;
