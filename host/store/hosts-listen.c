@@ -20,6 +20,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/object.h"
 #include "base/own-folder.h"
 #include "base/thread.h"
@@ -33,6 +34,12 @@
 
 /* How long to wait before a lost socket is made again, when that failed. */
 #define LOST_PAUSE_MS 1000
+
+/* How long a host lives before it watches its socket, and looks whether it is still there. Linux
+ * takes 5 ms to close an inotify descriptor with a watch (it waits for all readers of its lists),
+ * which was 5 of the 12 ms of a `toolrack call`, and nobody removes the sockets of commands that
+ * end at once. */
+#define WATCH_AFTER_MS 200
 
 _Thread_local bool hosts_is_applying;
 
@@ -121,12 +128,6 @@ int hosts_listen(struct hosts *hosts, struct toolrack_error *err) {
     int code = hosts_make_socket(hosts, err);
     if (code < 0) {
         hosts_set_unreachable(hosts, true);
-    }
-    if (code == 0 && !hosts_watch(hosts)) {
-        log_line(hosts->options.log, LOG_WARNING, "store",
-                 "if the folder %s is removed, what other processes decide takes effect at the "
-                 "next start: it cannot be watched: %s",
-                 hosts->folder, strerror(errno));
     }
     hosts->is_lost = code == 0 && !hosts_is_findable(hosts);
     return code;
@@ -288,6 +289,36 @@ static void apply(struct hosts *hosts, bool is_unknown) {
     }
 }
 
+/* Begin to watch the socket, when it is time for that. Whether something may have been removed that
+ * nothing tells of. */
+static bool watch_when_due(struct hosts *hosts) {
+    if (hosts->watch_due_ns == 0 || clock_now_ns() < hosts->watch_due_ns) {
+        return false;
+    }
+    hosts->watch_due_ns = 0;
+    if (!hosts_watch(hosts)) {
+        log_line(hosts->options.log, LOG_WARNING, "store",
+                 "if the folder %s is removed, what other processes decide takes effect at the "
+                 "next start: it cannot be watched: %s",
+                 hosts->folder, strerror(errno));
+    }
+    return true;
+}
+
+/* How long poll() may take; -1: until something happens. */
+static int pause_ms(const struct hosts *hosts, bool can_accept) {
+    if (!can_accept) {
+        return DESCRIPTORS_PAUSE_MS;
+    }
+    if (hosts->watch_due_ns != 0) {
+        uint64_t now_ns = clock_now_ns();
+        return now_ns >= hosts->watch_due_ns
+                       ? 0
+                       : (int)((hosts->watch_due_ns - now_ns) / CLOCK_NS_PER_MS) + 1;
+    }
+    return hosts->is_lost ? LOST_PAUSE_MS : -1;
+}
+
 /* Descriptors that are polled before the connections. */
 #define POLLED_FIRST 3
 
@@ -304,17 +335,14 @@ static void *listen_main(void *argument) {
             polled[POLLED_FIRST + i] =
                     (struct pollfd){.fd = hosts->connections[i].fd, .events = POLLIN};
         }
-        (void)poll(polled, POLLED_FIRST + hosts->connection_count,
-                   !can_accept      ? DESCRIPTORS_PAUSE_MS
-                   : hosts->is_lost ? LOST_PAUSE_MS
-                                    : -1);
+        (void)poll(polled, POLLED_FIRST + hosts->connection_count, pause_ms(hosts, can_accept));
         if (polled[0].revents != 0) {
             return NULL;
         }
         can_accept = accept_connections(hosts);
         read_messages(hosts);
         bool was_out_of_reach = false;
-        if (polled[2].revents != 0 || hosts->is_lost) {
+        if (watch_when_due(hosts) || polled[2].revents != 0 || hosts->is_lost) {
             was_out_of_reach = hosts_find_again(hosts);
         }
         apply(hosts, !can_accept || was_out_of_reach);
@@ -328,11 +356,8 @@ int hosts_start(struct hosts *hosts, struct toolrack_error *err) {
         return 0;
     }
     hosts->wake = eventfd(0, EFD_CLOEXEC);
-    atomic_store(&hosts->learns, !hosts->is_lost && hosts->watched >= 0);
+    hosts->watch_due_ns = clock_now_ns() + WATCH_AFTER_MS * CLOCK_NS_PER_MS;
     hosts->started = hosts->wake >= 0 && thread_start(&hosts->thread, listen_main, hosts) == 0;
-    if (!hosts->started) {
-        atomic_store(&hosts->learns, false);
-    }
     return hosts->started ? 0
                           : error_set(err, TOOLRACK_E_IO,
                                       "cannot start the thread that learns of decisions: %s",

@@ -42,6 +42,7 @@ struct hosts {
     pthread_t thread;
 
     /* Of the listening thread, once there is one. */
+    uint64_t watch_due_ns;           /* when it begins to watch the folder; 0: it has */
     int watch;                       /* inotify on the folder; or -1 */
     int watched;                     /* the folder's number in it; or -1 */
     struct hosts_inode state_inode;  /* of the state folder, when the host began to listen */

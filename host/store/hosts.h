@@ -17,8 +17,9 @@
  * listen meanwhile reads the store after that, or is found by hosts_end(), which looks into the
  * folder again. A host that is suspended finds the connections when it goes on.
  *
- * A host watches its own socket: if the name or the folder is removed, it makes the socket again,
- * and applies what was decided meanwhile. Once the state folder itself is gone, it says so.
+ * A host that lives longer than 200 ms watches its own socket: if the name or the folder is
+ * removed, it makes the socket again, and applies what was decided meanwhile. Once the state folder
+ * itself is gone, it says so.
  *
  * A host without a socket holds a lock on the file `unreachable` of the state folder as long as it
  * lives, so that a process that decides knows of it (hosts-unreachable.c).

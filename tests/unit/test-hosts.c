@@ -636,6 +636,37 @@ static void a_folder_is_removed_with_its_sockets(void **state) {
     expect_found_again("rm -rf \"$dir/hosts\" || rm -rf \"$dir/hosts\" || true");
 }
 
+static bool has_inotify(void) {
+    bool found = false;
+    DIR *fds = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    while (fds != NULL && (entry = readdir(fds)) != NULL) {
+        char target[64];
+        ssize_t length = readlinkat(dirfd(fds), entry->d_name, target, sizeof target - 1);
+        target[length > 0 ? length : 0] = '\0';
+        found = found || strcmp(target, "anon_inode:inotify") == 0;
+    }
+    assert_non_null(fds);
+    (void)closedir(fds);
+    return found;
+}
+
+/* A command that ends at once has no watch to close, which takes longer than all else it does. */
+static void a_host_that_stays_begins_to_watch(void **state) {
+    (void)state;
+    struct party a;
+    struct toolrack_error err;
+    assert_int_equal(open_party(&a, false), 0);
+    assert_int_equal(hosts_listen(a.hosts, &err), 0);
+    assert_false(has_inotify());
+    assert_false(hosts_learns(a.hosts));
+    assert_int_equal(hosts_start(a.hosts, &err), 0);
+    AWAIT(hosts_learns(a.hosts));
+    assert_true(has_inotify());
+    hosts_destroy(a.hosts);
+    assert_false(has_inotify());
+}
+
 /* Decisions are in another database from then on. */
 static void a_removed_state_folder_is_told(void **state) {
     (void)state;
@@ -692,6 +723,7 @@ int main(void) {
             CASE(locks_of_other_users_do_not_count),
             CASE(the_folder_of_another_user_is_not_used),
             CASE(a_long_path),
+            CASE(a_host_that_stays_begins_to_watch),
             CASE(a_removed_socket_is_made_again),
             CASE(a_removed_folder_is_made_again),
             CASE(a_folder_is_removed_with_its_sockets),
