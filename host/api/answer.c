@@ -56,8 +56,10 @@ struct answer {
     struct toolrack_result *result; /* NULL: it failed, or is the conversation's own */
     struct buf own;                 /* result of a call of the conversation's own */
     struct toolrack_error err;
-    size_t question; /* which of the turn's questions it asks, from 1; 0: none */
-    bool decided;    /* its question was answered */
+    size_t question;   /* which of the turn's questions it asks, from 1; 0: none */
+    bool decided;      /* its question was answered */
+    char *allower;     /* owned: who allowed all calls of its tool with that; or NULL */
+    uint64_t standing; /* of that answer: see struct toolrack_approval_request */
 
     /* With a watch, under the lock of the turn. */
     struct toolrack_call_options options; /* those of the turn, by way of this call */
@@ -95,6 +97,7 @@ static void turn_finish(struct turn *turn) {
         toolrack_result_free(turn->answers[i].result);
         toolrack_tool_unref(turn->answers[i].tool);
         free(turn->answers[i].said);
+        free(turn->answers[i].allower);
         buf_finish(&turn->answers[i].own);
     }
     free(turn->answers);
@@ -499,6 +502,31 @@ static int ask_approver(const struct turn *turn, const struct toolrack_approval_
                                 : host->approve(host->user, request);
 }
 
+/* An answer that was for all calls of the tool is kept for those of the turn that wait to be asked
+ * about. */
+static void keep_answer(struct answer *answer, const struct toolrack_approval_request *request,
+                        int decision) {
+    if ((decision == TOOLRACK_APPROVAL_ALLOW_ALWAYS ||
+         decision == TOOLRACK_APPROVAL_ALLOW_CONVERSATION) &&
+        request->permission == TOOLRACK_PERMISSION_CONFIRM) {
+        answer->standing = request->standing;
+        answer->allower = strdup(request->who); /* NULL: the others are asked about, too */
+    }
+}
+
+/* Whether a question of the turn before this one was answered so, and by whom. */
+static bool is_answered(const struct answer *answer,
+                        const struct toolrack_approval_request *request) {
+    for (const struct answer *other = answer->turn->answers; other < answer; other++) {
+        if (other->allower != NULL && other->standing == request->standing &&
+            toolrack_tool_uid(other->tool) == toolrack_tool_uid(answer->tool)) {
+            (void)snprintf(request->who, request->who_room, "%s", other->allower);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The time in it does not count against the deadline of the call. */
 static int approve(void *user, const struct toolrack_approval_request *request) {
     struct answer *answer = user;
@@ -516,7 +544,11 @@ static int approve(void *user, const struct toolrack_approval_request *request) 
         (void)pthread_cond_wait(&turn->over, &turn->lock);
     }
     (void)pthread_mutex_unlock(&turn->lock);
-    int decision = ask_approver(turn, &numbered);
+    int decision = TOOLRACK_APPROVAL_ALLOW_ONCE;
+    if (!is_answered(answer, &numbered)) {
+        decision = ask_approver(turn, &numbered);
+        keep_answer(answer, &numbered, decision);
+    }
     set_decided(answer);
     return decision;
 }
@@ -781,6 +813,7 @@ static int make_answers(struct turn *turn, struct toolrack_error *err) {
         answer->said = NULL;
         answer->question = 0;
         answer->decided = false;
+        answer->allower = NULL;
         answer->begun = answer->call->problem != NULL;
         if (answer->begun) {
             answer->err = *answer->call->problem;

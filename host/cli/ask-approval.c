@@ -72,6 +72,12 @@ static bool fit_on_screen(const struct ask *ask, struct buf *text) {
     return false;
 }
 
+/* Secrets are masked: whoever looks over a person's shoulder reads the screen too, and what is to
+ * be decided does not depend on them. */
+static const char *shown_arguments(const struct toolrack_approval_request *request) {
+    return request->masked != NULL ? request->masked : request->arguments;
+}
+
 /* @return whether all of the arguments is shown */
 static bool add_request(const struct ask *ask, struct buf *text,
                         const struct toolrack_approval_request *request) {
@@ -91,7 +97,7 @@ static bool add_request(const struct ask *ask, struct buf *text,
     if (!text->failed) {
         width_wrap(text, "", "  ", line.data, line.length, ask_columns(ask), false);
     }
-    bool is_whole = view_add_arguments(&lines, request->arguments, ASK_VALUE_SHOWN_MAX);
+    bool is_whole = view_add_arguments(&lines, shown_arguments(request), ASK_VALUE_SHOWN_MAX);
     if (lines.failed || lines.length <= ASK_ARGUMENTS_SHOWN_MAX) {
         add_lines(ask, text, &lines, lines.length);
         return fit_on_screen(ask, text) && is_whole;
@@ -143,6 +149,9 @@ static bool show_arguments(const struct ask *ask, const char *arguments) {
 int ask_approval(const struct ask *ask, const struct toolrack_approval_request *request) {
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    if (ask_is_stopped(ask)) {
+        return TOOLRACK_APPROVAL_UNWANTED;
+    }
     ask_forget_typed(ask);
     bool seen = add_request(ask, &text, request);
     const bool is_long = !seen;
@@ -152,12 +161,12 @@ int ask_approval(const struct ask *ask, const struct toolrack_approval_request *
                    is_long ? "[v]iew all, " : "");
         if (!ask_line(ask, &text, &line)) {
             ask_show(ask, &(struct buf){.data = (char[]){"\n"}, .length = 1});
-            return TOOLRACK_APPROVAL_DENY;
+            return ask_is_stopped(ask) ? TOOLRACK_APPROVAL_UNWANTED : TOOLRACK_APPROVAL_DENY;
         }
         buf_clear(&text);
         int answer = take_approval(&line);
         if (is_long && wants_all(&line)) {
-            seen = show_arguments(ask, request->arguments) || seen;
+            seen = show_arguments(ask, shown_arguments(request)) || seen;
         } else if (answer == TOOLRACK_APPROVAL_DENY ||
                    (seen && answer != TOOLRACK_APPROVAL_ASK_LATER)) {
             return answer;

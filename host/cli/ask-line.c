@@ -37,6 +37,11 @@ void ask_stop(const struct ask *ask) {
     }
 }
 
+bool ask_is_stopped(const struct ask *ask) {
+    struct pollfd fd = {.fd = ask->stop, .events = POLLIN};
+    return ask->stop >= 0 && poll(&fd, 1, 0) > 0;
+}
+
 size_t ask_columns(const struct ask *ask) {
     struct winsize size;
     return ioctl(ask->out, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;

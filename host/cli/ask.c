@@ -356,6 +356,9 @@ int ask_person(const struct ask *ask, const char *tool, const char *message, con
     CLEANUP(buf_finish) struct buf prefix = BUF_INIT;
     text_add_line(&prefix, tool, strlen(tool));
     buf_add_text(&prefix, " asks: ");
+    if (ask_is_stopped(ask)) {
+        return TOOLRACK_ANSWER_DISMISSED;
+    }
     ask_forget_typed(ask);
     show_question(ask, &prefix, message);
     int answer = ask_properties(ask, &prefix, root, doc);

@@ -39,6 +39,9 @@ void ask_finish(struct ask *ask);
 /** End the question that is open and all later ones. [any-thread] */
 void ask_stop(const struct ask *ask);
 
+/** Whether ask_stop() was called: a later question is not even shown. [any-thread] */
+bool ask_is_stopped(const struct ask *ask);
+
 /** Forget what was typed and not read yet, if it was typed at a terminal. */
 void ask_forget_typed(const struct ask *ask);
 
@@ -87,5 +90,6 @@ int ask_person(const struct ask *ask, const char *tool, const char *message, con
  * that. Nor does it before, and no more is shown, where the lines are more than the terminal's
  * rows: the tool and the first arguments would have scrolled away.
  * @return enum toolrack_approval; DENY for anything but a clear yes, and when the question ends
- *         before it is answered. [call-thread] */
+ *         before it is answered; UNWANTED after ask_stop(), also of a question that was open then.
+ *         [call-thread] */
 int ask_approval(const struct ask *ask, const struct toolrack_approval_request *request);

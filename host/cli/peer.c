@@ -146,8 +146,9 @@ int peer_ask(struct peer *peer, const char *tool, const char *message, const cha
 int peer_approve(struct peer *peer, const struct toolrack_approval_request *request) {
     CLEANUP(buf_finish) struct buf bytes = BUF_INIT;
     const char permission[] = {(char)('0' + request->permission), '\0'};
-    const char *const texts[] = {request->tool,   request->version,   request->plugin,
-                                 request->reason, request->arguments, permission};
+    const char *arguments = request->masked != NULL ? request->masked : request->arguments;
+    const char *const texts[] = {request->tool,   request->version, request->plugin,
+                                 request->reason, arguments,        permission};
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
         message_add(&bytes, texts[i]);
     }

@@ -89,8 +89,8 @@ bool person_agrees(const char *question) {
         width_wrap(&text, "", "  ", line.data, line.length, ask_columns(&patient), false);
     }
     buf_add_text(&text, "[y]es, [N]o: ");
-    bool agrees = !line.failed && !text.failed && ask_line(&patient, &text, &answer) &&
-                  ask_is_yes(answer.data);
+    bool agrees = !line.failed && !text.failed && !ask_is_stopped(&patient) &&
+                  ask_line(&patient, &text, &answer) && ask_is_yes(answer.data);
     end_question();
     return agrees;
 }

@@ -1152,8 +1152,15 @@ static void the_person_is_asked_once_for_each_call(void **state) {
            "The sum is \"*\" and \"*\".\n",
            "*(question 1 of 2)*Let it run? *[N]o: *(question 2 of 2)*Let it run? *[N]o: "
            "*PermissionDenied*");
+    /* After "always" the other call of the same message runs unasked, as the next one would. */
+    struct run run = AGENT_WITH(&(struct how){.typed = "a\n"}, "erases");
+    assert_int_equal(run.exit, 0);
+    EXPECT_MATCH(run.out, "The sum is \"erased\" and \"erased\".\n");
+    assert_null(strstr(run.err, "question 2"));
+    run_finish(&run);
+    EXPECT(RUN("revoke", "erase"), 0, NULL, NULL);
     /* Without a terminal the model and the person are told what to do, in full. */
-    struct run run = AGENT("erases");
+    run = AGENT("erases");
     assert_int_equal(run.exit, 0);
     EXPECT_MATCH(run.out, "The sum is \"ConfirmationRequired: *toolrack*grant erase*\" and "
                           "\"ConfirmationRequired: *\".\n");
@@ -1262,6 +1269,7 @@ static void ctrl_c_ends_calls_and_requests(void **state) {
     how.wait_for = "[N]o: ";
     run = AGENT_WITH(&how, "erases");
     assert_int_equal(run.signal, SIGINT);
+    assert_null(strstr(run.err, "question 2")); /* nobody is asked any more */
     run_finish(&run);
 }
 

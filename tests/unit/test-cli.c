@@ -681,6 +681,60 @@ static int approve_with(const char *input, const char *arguments) {
     return answer;
 }
 
+static void secrets_are_not_shown_in_a_question(void **state) {
+    (void)state;
+    int in[2];
+    int out = memfd_create("terminal", MFD_CLOEXEC);
+    struct ask ask;
+    assert_true(out >= 0 && pipe2(in, O_CLOEXEC) == 0 && ask_init(&ask, in[0], out));
+    /* More than is shown at first, so that v shows the rest. */
+    char padding[2 * ASK_VALUE_SHOWN_MAX];
+    char arguments[sizeof padding + 64];
+    char masked[sizeof padding + 64];
+    memset(padding, 'x', sizeof padding - 1);
+    padding[sizeof padding - 1] = '\0';
+    (void)snprintf(arguments, sizeof arguments, "{\"p\":\"hunter2\",\"t\":\"%s\"}", padding);
+    (void)snprintf(masked, sizeof masked, "{\"p\":\"***\",\"t\":\"%s\"}", padding);
+    const struct toolrack_approval_request request = {.tool = "send",
+                                                      .version = "1.0.0",
+                                                      .plugin = "mail",
+                                                      .permission = TOOLRACK_PERMISSION_CONFIRM,
+                                                      .arguments = arguments,
+                                                      .masked = masked,
+                                                      .reason = "r"};
+    assert_int_equal(write(in[1], "v\ny\n", 4), 4);
+    assert_int_equal(ask_approval(&ask, &request), TOOLRACK_APPROVAL_ALLOW_ONCE);
+    ssize_t length = pread(out, seen, sizeof seen - 1, 0);
+    assert_true(length >= 0);
+    seen[length] = '\0';
+    assert_non_null(strstr(seen, "  p: \"***\"\n"));
+    assert_null(strstr(seen, "hunter2"));
+    ask_finish(&ask);
+    (void)close(in[0]);
+    (void)close(in[1]);
+    (void)close(out);
+}
+
+static void after_a_stop_nothing_is_asked(void **state) {
+    (void)state;
+    int in[2];
+    int out = memfd_create("terminal", MFD_CLOEXEC);
+    struct ask ask;
+    char *content = NULL;
+    const struct toolrack_approval_request request = {
+            .tool = "send", .version = "1.0.0", .plugin = "mail", .arguments = "{}", .reason = "r"};
+    assert_true(out >= 0 && pipe2(in, O_CLOEXEC) == 0 && ask_init(&ask, in[0], out));
+    ask_stop(&ask);
+    assert_int_equal(ask_approval(&ask, &request), TOOLRACK_APPROVAL_UNWANTED);
+    assert_int_equal(ask_person(&ask, "tool", "?", "{\"type\":\"object\"}", &content),
+                     TOOLRACK_ANSWER_DISMISSED);
+    assert_int_equal(lseek(out, 0, SEEK_CUR), 0); /* nothing was written */
+    ask_finish(&ask);
+    (void)close(in[0]);
+    (void)close(in[1]);
+    (void)close(out);
+}
+
 static void approval_takes_a_clear_yes(void **state) {
     (void)state;
     assert_int_equal(approve_with("y\n", "{\"a\":\"x  y\"}"), TOOLRACK_APPROVAL_ALLOW_ONCE);
@@ -990,6 +1044,8 @@ int main(void) {
             cmocka_unit_test(options_read_whole_numbers),
             cmocka_unit_test(durations_have_a_unit),
             cmocka_unit_test(approval_takes_a_clear_yes),
+            cmocka_unit_test(secrets_are_not_shown_in_a_question),
+            cmocka_unit_test(after_a_stop_nothing_is_asked),
             cmocka_unit_test(arguments_are_lines),
             cmocka_unit_test(calls_of_a_plan_are_lines),
             cmocka_unit_test(a_yes_counts_after_all_was_shown),

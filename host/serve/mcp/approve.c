@@ -216,7 +216,8 @@ static void write_message(struct buf *out, const struct toolrack_approval_reques
     }
     /* All of them: a client has no way to show more. */
     CLEANUP(buf_finish) struct buf lines = BUF_INIT;
-    (void)view_add_arguments(&lines, asked->arguments, SIZE_MAX);
+    const char *shown = asked->masked != NULL ? asked->masked : asked->arguments;
+    (void)view_add_arguments(&lines, shown, SIZE_MAX);
     out->failed = out->failed || lines.failed;
     if (!lines.failed) {
         text_add_escaped(out, lines.data, lines.length);
