@@ -120,9 +120,8 @@ static int take_arrays(struct toolrack_stream *stream, yyjson_val *delta,
             continue;
         }
         if (yyjson_mut_obj_size(stream->root) > STREAM_MEMBERS_MAX) {
-            return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                             "the message has more than the %u members allowed",
-                             STREAM_MEMBERS_MAX);
+            return stream_exceed(err, "the message has more than the %u members allowed",
+                                 STREAM_MEMBERS_MAX);
         }
         code = stream_extend(stream, stream->root, yyjson_get_str(key), value, err);
     }
@@ -277,8 +276,8 @@ static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
                          "Completions");
     }
     if (yyjson_obj_size(message) > STREAM_MEMBERS_MAX) {
-        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "the message has more than the %u members allowed", STREAM_MEMBERS_MAX);
+        return stream_exceed(err, "the message has more than the %u members allowed",
+                             STREAM_MEMBERS_MAX);
     }
     json_obj_foreach (message, at, count, key, value) {
         if (!yyjson_is_null(value)) {

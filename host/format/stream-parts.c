@@ -1,6 +1,7 @@
 #include "format/stream-parts.h"
 
 #include <sodium.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -151,13 +152,12 @@ struct stream_item *stream_find_item(struct toolrack_stream *stream, uint64_t in
 int stream_add_item(struct toolrack_stream *stream, uint64_t index, yyjson_mut_val *object,
                     struct toolrack_error *err) {
     if (stream->item_count == STREAM_ITEMS_MAX) {
-        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "the message has more than the %u parts allowed", STREAM_ITEMS_MAX);
+        return stream_exceed(err, "the message has more than the %u parts allowed",
+                             STREAM_ITEMS_MAX);
     }
     if (yyjson_mut_obj_size(object) > STREAM_MEMBERS_MAX) {
-        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "a part of the message has more than the %u members allowed",
-                         STREAM_MEMBERS_MAX);
+        return stream_exceed(err, "a part of the message has more than the %u members allowed",
+                             STREAM_MEMBERS_MAX);
     }
     struct stream_item *items =
             make_room(stream->items, stream->item_count, &stream->item_room, sizeof *stream->items);
@@ -327,9 +327,8 @@ static int extend_element(struct toolrack_stream *stream, yyjson_mut_val *elemen
     yyjson_val *value;
     if (yyjson_obj_size(piece) > STREAM_MEMBERS_MAX ||
         yyjson_mut_obj_size(element) > STREAM_MEMBERS_MAX) {
-        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "a part of the message has more than the %u members allowed",
-                         STREAM_MEMBERS_MAX);
+        return stream_exceed(err, "a part of the message has more than the %u members allowed",
+                             STREAM_MEMBERS_MAX);
     }
     json_obj_foreach (piece, at, count, key, value) {
         const char *name = yyjson_get_str(key);
@@ -361,8 +360,8 @@ static int extend_array(struct toolrack_stream *stream, yyjson_mut_val *array, y
         if (element != NULL) {
             code = extend_element(stream, element, piece, depth, err);
         } else if (yyjson_mut_arr_size(array) >= STREAM_ITEMS_MAX) {
-            code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                             "the message has more than the %u parts allowed", STREAM_ITEMS_MAX);
+            code = stream_exceed(err, "the message has more than the %u parts allowed",
+                                 STREAM_ITEMS_MAX);
         } else {
             stream_append(stream, array, stream_copy(stream, piece));
         }
@@ -467,6 +466,17 @@ static int code_of(yyjson_val *error) {
                 code = passing[k].code;
             }
         }
+    }
+    return code;
+}
+
+int stream_exceed(struct toolrack_error *err, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int code = error_setv(err, TOOLRACK_E_LIMIT_EXCEEDED, NULL, format, args);
+    va_end(args);
+    if (err != NULL) {
+        err->lasting = true;
     }
     return code;
 }

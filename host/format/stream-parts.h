@@ -241,3 +241,7 @@ static inline int stream_find_error(yyjson_val *event, struct toolrack_error *er
  * NULL. @return TOOLRACK_E_IO for a server that is busy or down, TOOLRACK_E_LIMIT_EXCEEDED for too
  *         many requests, as for a response with such a status; else TOOLRACK_E_EXECUTION_FAILED. */
 int stream_fail(yyjson_val *message, struct toolrack_error *err);
+
+/** Set err for a limit of ours that a stream exceeds: it is lasting, so that nobody asks a provider
+ * again for what would be too much again. @return TOOLRACK_E_LIMIT_EXCEEDED */
+int stream_exceed(struct toolrack_error *err, const char *format, ...) TOOLRACK_PRINTF(2, 3);

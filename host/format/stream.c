@@ -48,9 +48,8 @@ static int refuse(struct toolrack_error *err, const struct buf *text, const char
 /* Whatever copies, compares or reads the message later may go down its levels by recursion. */
 static int check_depth(const yyjson_doc *doc, const char *what, struct toolrack_error *err) {
     return doc != NULL && json_is_deeper(doc->root, STREAM_DEPTH_MAX)
-                   ? error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                               "%s is nested deeper than the %u levels allowed", what,
-                               STREAM_DEPTH_MAX)
+                   ? stream_exceed(err, "%s is nested deeper than the %u levels allowed", what,
+                                   STREAM_DEPTH_MAX)
                    : 0;
 }
 
@@ -219,13 +218,12 @@ static int check_room(const struct toolrack_stream *stream, const struct buf *li
         return error_oom(err);
     }
     if (stream->bytes > STREAM_BYTES_MAX) {
-        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "the stream has more than the %u bytes allowed", STREAM_BYTES_MAX);
+        return stream_exceed(err, "the stream has more than the %u bytes allowed",
+                             STREAM_BYTES_MAX);
     }
     if (line->length > STREAM_EVENT_MAX || stream->data.length > STREAM_EVENT_MAX - line->length) {
-        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "an event of the stream has more than the %u bytes allowed",
-                         STREAM_EVENT_MAX);
+        return stream_exceed(err, "an event of the stream has more than the %u bytes allowed",
+                             STREAM_EVENT_MAX);
     }
     return 0;
 }

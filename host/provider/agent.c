@@ -152,7 +152,8 @@ static void retry_finish(struct retry *retry) {
 }
 
 /* Whether the provider was busy, and said so in a stream that had begun with success: while nothing
- * of an answer was shown that is the same as such a status. */
+ * of an answer was shown that is the same as such a status. A stream that exceeds a limit of ours
+ * would do so again. */
 static bool has_failed_early(const struct agent *agent, struct toolrack_stream *stream,
                              unsigned tries, struct retry *retry, struct toolrack_error *err) {
     const char *message = NULL;
@@ -160,7 +161,7 @@ static bool has_failed_early(const struct agent *agent, struct toolrack_stream *
     int code = stream != NULL && !agent->has_text
                        ? toolrack_stream_end(stream, &message, NULL, &why)
                        : 0;
-    if (code != TOOLRACK_E_IO && code != TOOLRACK_E_LIMIT_EXCEEDED) {
+    if ((code != TOOLRACK_E_IO && code != TOOLRACK_E_LIMIT_EXCEEDED) || why.lasting) {
         return false;
     }
     retry->may_pass = true;
@@ -170,48 +171,94 @@ static bool has_failed_early(const struct agent *agent, struct toolrack_stream *
     return true;
 }
 
+/* Tell of a request that is about to be sent. */
+static int announce(const struct agent *agent, unsigned tries, struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    if (agent->app->verbose) {
+        events_note(&agent->events, "step %u: asks %s at %s", agent->outcome->steps,
+                    agent->app->model, agent->url);
+    }
+    buf_printf(&text, "{\"step\":%u,\"try\":%u,\"messages\":%zu}", agent->outcome->steps, tries,
+               agent->conversation.count);
+    return text.failed
+                   ? error_oom(err)
+                   : transcript_write(agent->transcript, "request", text.data, text.length, err);
+}
+
+/* Send a request, and feed the stream with what comes of it. */
+static int post(struct agent *agent, const struct buf *body, unsigned tries,
+                struct toolrack_stream *stream, struct http_response *response,
+                struct toolrack_error *err) {
+    const char *headers[HEADERS_MAX + 3];
+    collect_headers(agent, headers);
+    const struct http_request request = {.url = agent->url,
+                                         .headers = headers,
+                                         .body = body->data,
+                                         .length = body->length,
+                                         .response_max = agent->options->response_max};
+    struct feeding feeding = {.agent = agent, .stream = stream};
+    const struct http_sink sink = {.take = feed, .user = &feeding};
+    events_request(&agent->events, tries);
+    int code = http_post(agent->http, &request, &sink, response, err);
+    agent->outcome->has_sent = http_has_sent(agent->http);
+    key_redact(&agent->key, response->text.data, response->text.length);
+    keep_ending(agent, stream);
+    return code;
+}
+
+/* The provider answers with another status than success: what it refuses of the request is dropped
+ * from the next one, or the error says what to do. */
+static int take_refusal(struct agent *agent, const struct http_response *response, unsigned tries,
+                        struct retry *retry, struct toolrack_error *err) {
+    const char *advice = NULL;
+    const bool is_of_request = response->status == 400 || response->status == 422;
+    if (is_of_request && response->text.length > 0 &&
+        !conversation_drop_refused(&agent->conversation, response->text.data, &retry->dropped)) {
+        advice = conversation_refusal_advice(&agent->conversation, response->text.data);
+    }
+    agent->outcome->ending = refusal_ending(response);
+    uint32_t wait_ms;
+    const bool may_pass = refusal_may_pass(response, &wait_ms);
+    agent->outcome->wait_ms = wait_ms < REFUSAL_REST_MS_MAX ? wait_ms : REFUSAL_REST_MS_MAX;
+    int code = refusal_set(&(struct refusal){.url = agent->url,
+                                             .response = response,
+                                             .key = &agent->key,
+                                             .tries = tries,
+                                             .place = agent->options->place,
+                                             .advice = advice},
+                           err);
+    if (may_pass) {
+        retry->wait_ms = wait_ms > 0 || response->has_retry_after ? wait_ms : retry_wait_ms(tries);
+        retry->may_pass = true;
+        buf_printf(&retry->why, "the provider answers %ld: ", response->status);
+        refusal_add_reason(response, &retry->why);
+    }
+    return code;
+}
+
+/* Whether the connection failed after a complete message. */
+static bool is_whole_anyway(int code, struct toolrack_stream *stream) {
+    const char *message = NULL;
+    struct toolrack_error unheard;
+    return (code == TOOLRACK_E_IO || code == TOOLRACK_E_TIMEOUT) &&
+           toolrack_stream_end(stream, &message, NULL, &unheard) == 0;
+}
+
 /* One try; on failure `retry` says whether to try again. */
 static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
                     struct toolrack_stream **ret, struct retry *retry, struct toolrack_error *err) {
     CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
     CLEANUP(http_response_finish) struct http_response response = {0};
-    if (agent->app->verbose) {
-        events_note(&agent->events, "step %u: asks %s at %s", agent->outcome->steps,
-                    agent->app->model, agent->url);
+    int code = announce(agent, tries, err);
+    code = code < 0 ? code
+                    : toolrack_stream_new(agent->app->format, take_text, agent, &stream, err);
+    if (code < 0) {
+        return code;
     }
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    buf_printf(&text, "{\"step\":%u,\"try\":%u,\"messages\":%zu}", agent->outcome->steps, tries,
-               agent->conversation.count);
-    int code = text.failed ? error_oom(err)
-                           : transcript_write(agent->transcript, "request", text.data, text.length,
-                                              err);
-    if (code == 0) {
-        code = toolrack_stream_new(agent->app->format, take_text, agent, &stream, err);
-    }
-    if (code == 0) {
-        const char *headers[HEADERS_MAX + 3];
-        collect_headers(agent, headers);
-        const struct http_request request = {.url = agent->url,
-                                             .headers = headers,
-                                             .body = body->data,
-                                             .length = body->length,
-                                             .response_max = agent->options->response_max};
-        struct feeding feeding = {.agent = agent, .stream = stream};
-        events_request(&agent->events, tries);
-        const struct http_sink sink = {.take = feed, .user = &feeding};
-        code = http_post(agent->http, &request, &sink, &response, err);
-        agent->outcome->has_sent = http_has_sent(agent->http);
-        key_redact(&agent->key, response.text.data, response.text.length);
-        keep_ending(agent, stream);
-    }
-    if ((code == TOOLRACK_E_IO || code == TOOLRACK_E_TIMEOUT) && stream != NULL) {
-        /* The connection may fail after a complete message. */
-        const char *message = NULL;
-        struct toolrack_error unheard;
-        if (toolrack_stream_end(stream, &message, NULL, &unheard) == 0) {
-            *ret = STEAL(stream);
-            return 0;
-        }
+    code = post(agent, body, tries, stream, &response, err);
+    if (is_whole_anyway(code, stream)) {
+        *ret = STEAL(stream);
+        return 0;
     }
     if (code == TOOLRACK_E_IO && http_was_reset(agent->http)) {
         retry->may_pass = true;
@@ -222,34 +269,10 @@ static int try_once(struct agent *agent, const struct buf *body, unsigned tries,
         has_failed_early(agent, stream, tries, retry, err)) {
         return err->code;
     }
-    if (code < 0) {
-        return code;
-    }
-    if (response.status == 200) {
+    if (code == 0 && response.status == 200) {
         *ret = STEAL(stream);
-        return 0;
-    }
-    const char *advice = NULL;
-    if ((response.status == 400 || response.status == 422) && response.text.length > 0 &&
-        !conversation_drop_refused(&agent->conversation, response.text.data, &retry->dropped)) {
-        advice = conversation_refusal_advice(&agent->conversation, response.text.data);
-    }
-    agent->outcome->ending = refusal_ending(&response);
-    uint32_t wait_ms;
-    bool may_pass = refusal_may_pass(&response, &wait_ms);
-    agent->outcome->wait_ms = wait_ms < REFUSAL_REST_MS_MAX ? wait_ms : REFUSAL_REST_MS_MAX;
-    code = refusal_set(&(struct refusal){.url = agent->url,
-                                         .response = &response,
-                                         .key = &agent->key,
-                                         .tries = tries,
-                                         .place = agent->options->place,
-                                         .advice = advice},
-                       err);
-    if (may_pass) {
-        retry->wait_ms = wait_ms > 0 || response.has_retry_after ? wait_ms : retry_wait_ms(tries);
-        retry->may_pass = true;
-        buf_printf(&retry->why, "the provider answers %ld: ", response.status);
-        refusal_add_reason(&response, &retry->why);
+    } else if (code == 0) {
+        code = take_refusal(agent, &response, tries, retry, err);
     }
     return code;
 }

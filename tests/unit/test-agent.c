@@ -12,6 +12,7 @@
 
 #include "api/agent-plan.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "net/libcurl.h"
 #include "net/retry.h"
 #include "provider.h"
@@ -1416,6 +1417,48 @@ static void what_a_request_did_not_have_does_not_run(void **state) {
     expect_add_alone(&offered);
 }
 
+/* --------------------------------------------------------------- limits of ours */
+
+/* An event of the stream that is nested too deep. */
+static void answer_too_deep(int fd, const char *body) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    (void)body;
+    buf_add_text(&text, "data: {\"x\":");
+    for (size_t i = 0; i < JSON_DEEPER_MAX; i++) {
+        buf_add_char(&text, '[');
+    }
+    for (size_t i = 0; i < JSON_DEEPER_MAX; i++) {
+        buf_add_char(&text, ']');
+    }
+    buf_add_text(&text, "}\n\n");
+    provider_write(fd, "200 OK", "Content-Type: text/event-stream\r\n", text.data, text.length);
+}
+
+static void what_is_beyond_our_limits_is_asked_for_once(void **state) {
+    (void)state;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *outcome = NULL;
+    struct toolrack_agent_options app = TOOLRACK_AGENT_OPTIONS_INIT;
+    struct toolrack_call_options call = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_error err;
+    char endpoint[64];
+    const unsigned short port = provider_start();
+    assert_int_not_equal(port, 0);
+    (void)snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%u", port);
+    provider_set(answer_too_deep);
+    call.conversation = "one";
+    app.format = TOOLRACK_FORMAT_OPENAI;
+    app.endpoint = endpoint;
+    app.model = "m";
+    app.task = "Do it";
+    app.call = &call;
+    app.text = ignore_text;
+    app.note = ignore_note;
+    assert_int_equal(toolrack_agent(host, &app, &outcome, &err), TOOLRACK_E_LIMIT_EXCEEDED);
+    assert_non_null(strstr(err.message, "nested deeper"));
+    assert_int_equal(provider_asked(), 1);
+    provider_stop();
+}
+
 static void a_closed_transcript_is_locked_by_nobody(void **state) {
     (void)state;
     char path[] = "/tmp/toolrack-transcript-XXXXXX";
@@ -1488,6 +1531,7 @@ int main(void) {
             IN_HOST(a_model_that_calls_anything_else_is_told_of_plans),
             IN_HOST(a_model_is_told_which_tools_a_plan_may_call),
             IN_HOST(what_a_request_did_not_have_does_not_run),
+            IN_HOST(what_is_beyond_our_limits_is_asked_for_once),
             cmocka_unit_test(a_closed_transcript_is_locked_by_nobody),
     };
     return cmocka_run_group_tests_name("agent", tests, load, NULL);
