@@ -324,6 +324,7 @@ int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *o
                                     .check = check,
                                     .answer = plans ? agent_plan_answer : answer,
                                     .unfinished = unfinished,
+                                    .secrets = agent_tools_secrets,
                                     .system = plans ? system.data : taken.system,
                                     .name = model.name,
                                     .query = query,

@@ -39,9 +39,10 @@ struct agent {
     struct conversation conversation;
     struct transcript *transcript;
     struct events events;
-    bool has_begun; /* the transcript says so */
-    bool has_text;  /* some text of the answer has come */
-    bool is_unsent; /* the model's last message is not sent again */
+    struct buf secrets; /* of calls */
+    bool has_begun;     /* the transcript says so */
+    bool has_text;      /* some text of the answer has come */
+    bool is_unsent;     /* the model's last message is not sent again */
 };
 
 void agent_outcome_finish(struct agent_outcome *outcome) {
@@ -351,10 +352,11 @@ static int ask(struct agent *agent, struct toolrack_stream **ret, struct toolrac
 
 /* Run the calls of a message that was accepted. */
 static int run_calls(struct agent *agent, const char *message, size_t length,
-                     struct toolrack_text **ret, struct toolrack_error *err) {
+                     const struct buf *shown, struct toolrack_text **ret,
+                     struct toolrack_error *err) {
     const struct agent_options *options = agent->options;
     uint64_t begin_ns = clock_now_ns();
-    int code = events_begin_calls(&agent->events, message, length, err);
+    int code = events_begin_calls(&agent->events, shown->data, shown->length, err);
     if (code == 0) {
         struct agent_watch watch = events_watch(&agent->events);
         code = options->answer(options->user, message, length, &watch, ret, err);
@@ -364,15 +366,35 @@ static int run_calls(struct agent *agent, const char *message, size_t length,
     return code;
 }
 
+/* The message as it is shown and kept. */
+static int mask_message(struct agent *agent, const char *message, size_t length, struct buf *ret,
+                        struct toolrack_error *err) {
+    const struct agent_options *options = agent->options;
+    if (options->secrets == NULL) {
+        buf_add(ret, message, length);
+        return ret->failed ? error_oom(err) : 0;
+    }
+    return call_secrets_of_message(agent->app->format, message, length, options->secrets,
+                                   options->user, &agent->secrets, ret, err);
+}
+
+static int keep_results(struct agent *agent, const char *results, size_t length,
+                        struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf kept = BUF_INIT;
+    int code = call_secrets_of_results(results, length, &agent->secrets, &kept, err);
+    return code < 0 ? code
+                    : transcript_write(agent->transcript, "results", kept.data, kept.length, err);
+}
+
 /* Run the calls of the message and append their results; `ret_goes_on`: there were calls. */
-static int do_turn(struct agent *agent, const char *message, size_t length, bool *ret_goes_on,
-                   struct toolrack_error *err) {
+static int do_turn(struct agent *agent, const char *message, size_t length, const struct buf *shown,
+                   bool *ret_goes_on, struct toolrack_error *err) {
     const struct agent_options *options = agent->options;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *results = NULL;
     int code = options->check(agent->app->format, message, length, err);
     agent->is_unsent = code < 0;
     if (code == 0) {
-        code = run_calls(agent, message, length, &results, err);
+        code = run_calls(agent, message, length, shown, &results, err);
     }
     if (code < 0) {
         return code;
@@ -391,7 +413,7 @@ static int do_turn(struct agent *agent, const char *message, size_t length, bool
     if (!*ret_goes_on) {
         return 0;
     }
-    code = transcript_write(agent->transcript, "results", text, results_length, err);
+    code = keep_results(agent, text, results_length, err);
     if (code == 0) {
         code = conversation_add_results(&agent->conversation, text, results_length, err);
     }
@@ -507,8 +529,12 @@ static int take_step(struct agent *agent, bool *ret_goes_on, struct toolrack_err
     if (agent->outcome->text.length > 0) {
         agent->app->text(agent->app->user, NULL, 0);
     }
+    CLEANUP(buf_finish) struct buf shown = BUF_INIT;
     if (code == 0) {
-        code = transcript_write(agent->transcript, "message", message, length, err);
+        code = mask_message(agent, message, length, &shown, err);
+    }
+    if (code == 0) {
+        code = transcript_write(agent->transcript, "message", shown.data, shown.length, err);
     }
     if (code == 0) {
         size_t before = agent->conversation.foreign;
@@ -526,7 +552,7 @@ static int take_step(struct agent *agent, bool *ret_goes_on, struct toolrack_err
         agent->is_unsent = code < 0;
     }
     if (code == 0) {
-        code = do_turn(agent, message, length, ret_goes_on, err);
+        code = do_turn(agent, message, length, &shown, ret_goes_on, err);
     }
     return code < 0 ? code : judge_ending(agent, *ret_goes_on, err);
 }
@@ -776,7 +802,8 @@ int agent_run(const struct agent_options *options, struct agent_outcome *ret,
               struct toolrack_error *err) {
     *ret = (struct agent_outcome){0};
     struct agent agent = {.options = options, .app = options->app, .outcome = ret};
-    agent.events = (struct events){.app = options->app, .key = &agent.key, .outcome = ret};
+    agent.events = (struct events){
+            .app = options->app, .key = &agent.key, .secrets = &agent.secrets, .outcome = ret};
     uint64_t begin_ns = clock_now_ns();
     int code = open_parts(&agent, err);
     if (code == 0) {
@@ -798,6 +825,10 @@ int agent_run(const struct agent_options *options, struct agent_outcome *ret,
         results_set_key(options->results, NULL);
     }
     key_finish(&agent.key);
+    if (agent.secrets.data != NULL) {
+        explicit_bzero(agent.secrets.data, agent.secrets.length);
+    }
+    buf_finish(&agent.secrets);
     free(agent.url);
     return code;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "provider/call-secrets.h"
 #include "provider/outcome.h"
 #include "provider/results.h"
 #include "toolrack/agent.h"
@@ -25,6 +26,8 @@ struct agent_options {
      * without calls. */
     int (*unfinished)(void *user, const char *message, size_t length, struct toolrack_text **ret,
                       struct toolrack_error *err);
+    call_secrets_schema *secrets; /**< NULL: no tool has any */
+
     const char *system;       /**< what the model gets: that of `app`, or more; NULL: none */
     const char *name;         /**< of the model in the configuration; NULL: it is not from there */
     const char *const *query; /**< what the transcript keeps of these two: those of the app */

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "provider/key-pieces.h"
 #include "provider/said.h"
+#include "schema/secret.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
@@ -141,6 +142,7 @@ static void take_progress(void *user, size_t call, double done, double total, co
     CLEANUP(freep) char *text = message != NULL ? strdup(message) : NULL;
     if (text != NULL) {
         key_redact(events->key, text, strlen(text));
+        secrets_mask(events->secrets, text);
         said_add(&line, text, strlen(text));
     }
     tell_of_call(events, call,
@@ -201,6 +203,10 @@ static void take_end(void *user, size_t call, const struct agent_call_end *end) 
     buf_add(&read, end->text, end->length < RESULT_READ_MAX ? end->length : RESULT_READ_MAX);
     if (!read.failed && key_redact_json(events->key, read.data, read.length, &unheard) < 0) {
         buf_clear(&read);
+    }
+    if (read.data != NULL) {
+        secrets_mask(events->secrets, read.data);
+        read.length = strlen(read.data);
     }
     buf_add(&line, "", 0);
     /* What to do stands at the end of a failure: that is not cut. */

@@ -20,6 +20,7 @@ struct events_call {
 struct events {
     const struct toolrack_agent_options *app;
     const struct key *key;
+    const struct buf *secrets;     /* of calls so far: see call-secrets.h */
     struct agent_outcome *outcome; /* receives usage, latency and what was called */
     unsigned tries;                /* of the request */
     uint64_t request_ns;           /* when it was sent */
@@ -39,7 +40,7 @@ void events_answer(struct events *events);
 /** The message that it brought is complete. */
 void events_message(struct events *events, const struct toolrack_stream *stream);
 
-/** The calls of a message begin; its key is masked.
+/** The calls of a message begin; its key and its secrets are masked.
  * @return 0; TOOLRACK_E_NO_MEMORY. In any case events_end_calls() follows. */
 int events_begin_calls(struct events *events, const char *message, size_t length,
                        struct toolrack_error *err);

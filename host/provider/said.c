@@ -1,5 +1,6 @@
 #include "provider/said.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <yyjson.h>
 
@@ -55,18 +56,20 @@ static void add_value(struct buf *out, yyjson_val *value) {
 /* Iterates over the calls; each item is visited once. */
 struct call_iter {
     const struct call_places *places;
+    const char *list; /* where the calls are */
     yyjson_arr_iter items;
     yyjson_val *lone; /* the only call, or NULL */
 };
 
 static struct call_iter calls_begin(const struct call_places *places, yyjson_val *root) {
     yyjson_val *calls = yyjson_ptr_get(root, places->calls[0]);
-    calls = yyjson_is_arr(calls) ? calls : yyjson_ptr_get(root, places->calls[1]);
+    const char *list = places->calls[yyjson_is_arr(calls) ? 0 : 1];
+    calls = yyjson_is_arr(calls) ? calls : yyjson_ptr_get(root, list);
     if (yyjson_arr_size(calls) == 0 && places == &call_places[TOOLRACK_FORMAT_OPENAI] &&
         yyjson_is_obj(yyjson_obj_get(root, "function_call"))) {
-        return (struct call_iter){&lone_call_places, yyjson_arr_iter_with(NULL), root};
+        return (struct call_iter){&lone_call_places, NULL, yyjson_arr_iter_with(NULL), root};
     }
-    return (struct call_iter){places, yyjson_arr_iter_with(calls), NULL};
+    return (struct call_iter){places, list, yyjson_arr_iter_with(calls), NULL};
 }
 
 /* The next call, or NULL. */
@@ -127,4 +130,22 @@ size_t said_calls(enum toolrack_format format, const char *message, size_t lengt
         }
     }
     return n;
+}
+
+void said_arguments(enum toolrack_format format, yyjson_val *message,
+                    void (*take)(void *user, const char *name, const char *pointer), void *user) {
+    struct call_iter calls = calls_begin(&call_places[format], message);
+    for (yyjson_val *call; (call = next_call(&calls)) != NULL;) {
+        const char *name = yyjson_get_str(yyjson_ptr_get(call, calls.places->name));
+        char pointer[128];
+        if (calls.list != NULL) { /* the iterator stands behind the call */
+            (void)snprintf(pointer, sizeof pointer, "%s/%zu%s", calls.list, calls.items.idx - 1,
+                           calls.places->arguments);
+        } else {
+            (void)snprintf(pointer, sizeof pointer, "%s", calls.places->arguments);
+        }
+        if (name != NULL) {
+            take(user, name, pointer);
+        }
+    }
 }

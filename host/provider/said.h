@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <yyjson.h>
 
 #include "base/buf.h"
 #include "toolrack/format.h"
@@ -26,6 +27,11 @@ struct said_call {
  * @return their number */
 size_t said_calls(enum toolrack_format format, const char *message, size_t length,
                   void (*take)(void *user, const struct said_call *call), void *user);
+
+/** Call `take` with the name of each call in a model's message, and where its arguments are: a JSON
+ * Pointer. */
+void said_arguments(enum toolrack_format format, yyjson_val *message,
+                    void (*take)(void *user, const char *name, const char *pointer), void *user);
 
 /** Append text on one line, cut at a limit. */
 void said_add(struct buf *out, const char *text, size_t length);

@@ -778,6 +778,43 @@ static void a_transcript_is_for_its_owner(void **state) {
     }
 }
 
+/* -------------------------------------------------------------- secrets */
+
+/* The configuration of a tool whose parameter is a secret, which its result repeats. */
+static void write_login(void) {
+    e2e_write("login.json",
+              "{\"tools\": [{\"name\": \"login\", \"description\": \"Log in\", \"type\": "
+              "\"function\", \"parameters\": {\"type\": \"object\", \"properties\": {\"user\": "
+              "{\"type\": \"string\"}, \"password\": {\"type\": \"string\", \"writeOnly\": "
+              "true}}}, \"implementation\": {\"type\": \"mock\", \"mock_response\": "
+              "\"hunter2 is right\"}}]}");
+}
+
+static void a_secret_argument_is_shown_and_kept_nowhere(void **state) {
+    (void)state;
+    need_provider();
+    write_login();
+    static const char *const formats[] = {"openai", "openai-responses", "anthropic", "gemini",
+                                          "ollama"};
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        char path[32];
+        (void)snprintf(path, sizeof path, "login-%s.jsonl", formats[i]);
+        EXPECT(AGENT("logs-in", "--format", formats[i], "--config", "login.json", "--transcript",
+                     path),
+               0, "The sum is \"hunter2 is right\".\n",
+               "toolrack: calls login {\"user\":\"ada\",\"password\":\"***\"}\n"
+               "toolrack: login: *** is right\ntoolrack: transcript: *\n");
+        char *kept = read_kept(path);
+        assert_null(strstr(kept, "hunter2 is right"));
+        assert_null(strstr(kept, "\"hunter2"));
+        assert_non_null(strstr(kept, "***"));
+        free(kept);
+    }
+    /* The model gets its message and the result as they are. */
+    EXPECT_REQUESTS("/1/body/messages/1/tool_calls/0/function/arguments", "*hunter2*",
+                    "/1/body/messages/2/content", "\"hunter2 is right\"");
+}
+
 /* -------------------------------------------------------------- long results */
 
 /* A configuration with the tool `book`, whose result has 6,000 bytes: some letters, then characters
@@ -1471,6 +1508,7 @@ int main(void) {
             TEST(each_ending_has_an_exit_code),
             TEST(an_ending_is_told_in_json),
             TEST(calls_of_a_message_that_is_cut_off_are_answered),
+            TEST(a_secret_argument_is_shown_and_kept_nowhere),
             TEST(only_tools_that_are_offered_run),
             TEST(what_is_left_out_is_told),
             TEST(a_stream_may_be_cut_anywhere),

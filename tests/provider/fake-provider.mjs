@@ -347,6 +347,7 @@ const parts = {
         '1. One\n2. Two, which is a long item whose text does not fit on a single line of the terminal\n   - nested\n\n- [x] done\n- [ ] open\n\n' +
         '> A quote\n> of two lines.\n\n| Name | Count |\n|:-----|------:|\n| apples | 3 |\n| *pears* | 1200 |\n\n---\n\nThe end', calls: []}), how: 'cut'},
     'asks': {say: twoTurns([{name: 'asks', args: {}}, add(2, 3)])},
+    'logs-in': {say: twoTurns([{name: 'login', args: {user: 'ada', password: 'hunter2'}}])},
     'groups': {say: twoTurns([add(2, 3), {name: 'fails', args: {}}, {name: 'slow', args: {}}], 'Both at **once**.\n')},
     'calls-many': {say: (results) => (results.length === 0 ? {text: '', calls: Array(73).fill(add(2, 3))} : {text: `${results.length}`, calls: []})},
     'floods': {say: () => ({text: '', calls: Array(1025).fill(add(2, 3))})},

@@ -16,6 +16,7 @@
 #include "net/libcurl.h"
 #include "net/retry.h"
 #include "provider.h"
+#include "provider/call-secrets.h"
 #include "provider/conversation.h"
 #include "provider/endpoint.h"
 #include "provider/headers.h"
@@ -1417,6 +1418,109 @@ static void what_a_request_did_not_have_does_not_run(void **state) {
     expect_add_alone(&offered);
 }
 
+/* --------------------------------------------------------------- secrets of calls */
+
+static const char secret_schema[] =
+        "{\"type\":\"object\",\"properties\":{\"user\":{\"type\":\"string\"},"
+        "\"pin\":{\"type\":\"string\",\"format\":\"password\"}}}";
+
+static bool schema_of(void *user, const char *name, yyjson_doc **ret) {
+    (void)user;
+    *ret = strcmp(name, "login") == 0 ? yyjson_read(secret_schema, strlen(secret_schema), 0) : NULL;
+    return true;
+}
+
+/* A message of the model, and what is kept of it, with the secrets of all messages. */
+static void expect_masked(enum toolrack_format format, struct buf *secrets, const char *message,
+                          const char *wanted) {
+    CLEANUP(buf_finish) struct buf masked = BUF_INIT;
+    assert_int_equal(call_secrets_of_message(format, message, strlen(message), schema_of, NULL,
+                                             secrets, &masked, NULL),
+                     0);
+    assert_string_equal(masked.data, wanted);
+}
+
+static void secrets_of_calls_are_not_kept(void **state) {
+    (void)state;
+    static const struct {
+        enum toolrack_format format;
+        const char *message;
+        const char *wanted;
+    } cases[] = {
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"role\":\"assistant\",\"content\":\"use 4711\",\"tool_calls\":[{\"id\":\"a\","
+             "\"function\":{\"name\":\"add\",\"arguments\":\"{\\\"a\\\": 1}\"}},{\"id\":\"4711\","
+             "\"function\":{\"name\":\"login\",\"arguments\":\"{\\\"user\\\":\\\"x\\\","
+             "\\\"pin\\\":\\\"4711\\\"}\"}}]}",
+             "{\"role\":\"assistant\",\"content\":\"use ***\",\"tool_calls\":[{\"id\":\"a\","
+             "\"function\":{\"name\":\"add\",\"arguments\":\"{\\\"a\\\": 1}\"}},{\"id\":\"4711\","
+             "\"function\":{\"name\":\"login\",\"arguments\":\"{\\\"user\\\":\\\"x\\\","
+             "\\\"pin\\\":\\\"***\\\"}\"}}]}"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "[{\"type\":\"function_call\",\"call_id\":\"a\",\"name\":\"login\",\"arguments\":"
+             "\"{\\\"pin\\\":\\\"4711\\\"}\"}]",
+             "[{\"type\":\"function_call\",\"call_id\":\"a\",\"name\":\"login\",\"arguments\":"
+             "\"{\\\"pin\\\":\\\"***\\\"}\"}]"},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"so\"},{\"type\":"
+             "\"tool_use\",\"id\":\"a\",\"name\":\"login\",\"input\":{\"pin\":\"4711\"}}]}",
+             "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"so\"},{\"type\":"
+             "\"tool_use\",\"id\":\"a\",\"name\":\"login\",\"input\":{\"pin\":\"***\"}}]}"},
+            {TOOLRACK_FORMAT_GEMINI,
+             "{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"login\",\"args\":{"
+             "\"pin\":"
+             "\"4711\",\"Pin\":\"4711\"}}}]}",
+             "{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"login\",\"args\":{"
+             "\"pin\":"
+             "\"***\",\"Pin\":\"***\"}}}]}"},
+            /* What cannot be read may be anything. */
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"tool_calls\":[{\"function\":{\"name\":\"login\",\"arguments\":\"{\\\"pin\\\": "
+             "4711\"}}]}",
+             "{\"tool_calls\":[{\"function\":{\"name\":\"login\",\"arguments\":\"\\\"***\\\"\"}}]"
+             "}"},
+            /* A plan has the calls inside. */
+            {TOOLRACK_FORMAT_OLLAMA,
+             "{\"tool_calls\":[{\"function\":{\"name\":\"run_plan\",\"arguments\":{\"plan\":{"
+             "\"nodes\":[{\"id\":\"n\",\"tool\":\"add\",\"arguments\":{\"pin\":\"1234\"},"
+             "\"fallback\":{\"tool\":\"login\",\"arguments\":{\"pin\":\"4711\"}}}]}}}}]}",
+             "{\"tool_calls\":[{\"function\":{\"name\":\"run_plan\",\"arguments\":{\"plan\":{"
+             "\"nodes\":[{\"id\":\"n\",\"tool\":\"add\",\"arguments\":{\"pin\":\"1234\"},"
+             "\"fallback\":{\"tool\":\"login\",\"arguments\":{\"pin\":\"***\"}}}]}}}}]}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        CLEANUP(buf_finish) struct buf secrets = BUF_INIT;
+        expect_masked(cases[i].format, &secrets, cases[i].message, cases[i].wanted);
+    }
+}
+
+static void secrets_of_calls_are_not_kept_of_results(void **state) {
+    (void)state;
+    static const char results[] =
+            "[{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"id\":\"4711\",\"response\":"
+            "{\"output\":\"{\\\"said\\\":\\\"4711\\\"}\",\"id\":\"4711\",\"n\":4711.50}}}]}]";
+    CLEANUP(buf_finish) struct buf secrets = BUF_INIT;
+    CLEANUP(buf_finish) struct buf kept = BUF_INIT;
+    assert_int_equal(call_secrets_of_results(results, sizeof results - 1, &secrets, &kept, NULL),
+                     0);
+    assert_string_equal(kept.data, results); /* there are none */
+    expect_masked(TOOLRACK_FORMAT_OLLAMA, &secrets,
+                  "{\"tool_calls\":[{\"function\":{\"name\":\"login\",\"arguments\":{\"pin\":"
+                  "\"4711\"}}}]}",
+                  "{\"tool_calls\":[{\"function\":{\"name\":\"login\",\"arguments\":{\"pin\":"
+                  "\"***\"}}}]}");
+    buf_clear(&kept);
+    assert_int_equal(call_secrets_of_results(results, sizeof results - 1, &secrets, &kept, NULL),
+                     0);
+    assert_string_equal(kept.data,
+                        "[{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"id\":\"4711\","
+                        "\"response\":{\"output\":\"{\\\"said\\\":\\\"***\\\"}\",\"id\":"
+                        "\"***\",\"n\":\"***\"}}}]}]");
+    /* What the model says later is masked, too. */
+    expect_masked(TOOLRACK_FORMAT_OLLAMA, &secrets, "{\"content\":\"It is 4711.\"}",
+                  "{\"content\":\"It is ***.\"}");
+}
+
 /* --------------------------------------------------------------- limits of ours */
 
 /* An event of the stream that is nested too deep. */
@@ -1531,6 +1635,8 @@ int main(void) {
             IN_HOST(a_model_that_calls_anything_else_is_told_of_plans),
             IN_HOST(a_model_is_told_which_tools_a_plan_may_call),
             IN_HOST(what_a_request_did_not_have_does_not_run),
+            cmocka_unit_test(secrets_of_calls_are_not_kept),
+            cmocka_unit_test(secrets_of_calls_are_not_kept_of_results),
             IN_HOST(what_is_beyond_our_limits_is_asked_for_once),
             cmocka_unit_test(a_closed_transcript_is_locked_by_nobody),
     };
