@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/tcp.h"
 #include "net/libcurl.h"
 #include "net/retry.h"
 #include "toolrack/toolrack.h"
@@ -22,6 +24,7 @@ struct http {
     CURLM *multi;
     CURL *easy; /* kept for its connection */
     int stop;
+    struct tcp_meter meter; /* of the connections of all requests */
     bool has_sent;
     bool was_reset;
 };
@@ -34,6 +37,7 @@ struct transfer {
     size_t received;
     size_t most;
     size_t header_length;
+    uint64_t read_before;         /* bytes read from the connection before this transfer */
     int code;                     /* negative: why the transfer was stopped */
     char reason[CURL_ERROR_SIZE]; /* libcurl's; "": it has none */
     struct toolrack_error *err;
@@ -152,9 +156,50 @@ static size_t take_header(char *bytes, size_t size, size_t count, void *user) {
     return size * count;
 }
 
+/* ----------------------------------------------------------------- framing */
+
+static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address) {
+    struct http *http = user;
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    (void)purpose;
+    if (fd >= 0) {
+        tcp_meter_add(&http->meter, fd);
+    }
+    return fd >= 0 ? fd : CURL_SOCKET_BAD;
+}
+
+static int close_socket(void *user, curl_socket_t fd) {
+    struct http *http = user;
+    tcp_meter_remove(&http->meter, fd);
+    return close(fd);
+}
+
+/* Bytes that libcurl read and that are neither header nor body. */
+static uint64_t framing_of(const struct http *http, const struct transfer *transfer) {
+    /* What arrives while the kernel is asked makes the sum less than it was. */
+    const uint64_t passed_on = transfer->read_before + transfer->header_length + transfer->received;
+    const uint64_t read = tcp_meter_read(&http->meter);
+    return read > passed_on ? read - passed_on : 0;
+}
+
+static int check_framing(const struct http *http, const struct transfer *transfer,
+                         struct toolrack_error *err) {
+    return framing_of(http, transfer) <=
+                           HTTP_FRAMING_MAX + transfer->header_length + transfer->received
+                   ? 0
+                   : error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                               "the provider sends more than %u bytes that are no part of its "
+                               "response, such as extensions of chunks; is this the address of a "
+                               "model?",
+                               HTTP_FRAMING_MAX);
+}
+
+/* ----------------------------------------------------------------- request */
+
 /* @return whether libcurl accepted every option. */
-static bool set_up(CURL *easy, const struct http_request *request, struct curl_slist *headers,
-                   struct transfer *transfer) {
+static bool set_up(struct http *http, const struct http_request *request,
+                   struct curl_slist *headers, struct transfer *transfer) {
+    CURL *easy = http->easy;
     curl.easy_reset(easy);
     CURLcode code = curl.easy_setopt(easy, CURLOPT_URL, request->url);
 #define SET(option, value) code = code != CURLE_OK ? code : curl.easy_setopt(easy, option, value)
@@ -176,6 +221,10 @@ static bool set_up(CURL *easy, const struct http_request *request, struct curl_s
     SET(CURLOPT_WRITEDATA, transfer);
     SET(CURLOPT_HEADERFUNCTION, take_header);
     SET(CURLOPT_HEADERDATA, transfer);
+    SET(CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    SET(CURLOPT_OPENSOCKETDATA, http);
+    SET(CURLOPT_CLOSESOCKETFUNCTION, close_socket);
+    SET(CURLOPT_CLOSESOCKETDATA, http);
 #undef SET
     /* Who stops does not wait for a name server that does not answer: the thread that asks it ends
      * by itself. Before libcurl 7.87 there is no such option. */
@@ -208,7 +257,8 @@ static bool add_headers(const struct http_request *request, struct curl_slist **
 }
 
 /* Run the transfer until it has ended or must stop. */
-static int run(const struct http *http, CURLcode *ret, struct toolrack_error *err) {
+static int run(const struct http *http, const struct transfer *transfer, CURLcode *ret,
+               struct toolrack_error *err) {
     int running = 1;
     while (running > 0) {
         CURLMcode code = curl.multi_perform(http->multi, &running);
@@ -223,6 +273,10 @@ static int run(const struct http *http, CURLcode *ret, struct toolrack_error *er
         if (stop.revents != 0) {
             return cancelled(err);
         }
+        int over = check_framing(http, transfer, err);
+        if (over < 0) {
+            return over;
+        }
     }
     int left = 0;
     CURLMsg *message;
@@ -235,7 +289,7 @@ static int run(const struct http *http, CURLcode *ret, struct toolrack_error *er
 }
 
 static bool has_begun(const struct transfer *transfer) {
-    return transfer->received > 0 || transfer->response->status != 0;
+    return transfer->received > 0 || transfer->header_length > 0;
 }
 
 static bool is_reset(CURLcode failure) {
@@ -269,9 +323,22 @@ static const char *proxy_of(const struct transfer *transfer, const char *url,
     return NULL;
 }
 
-static int explain(const struct transfer *transfer, CURLcode failure, struct toolrack_error *err) {
+/* libcurl gathers a line of the header, up to a limit beyond which it says that it has no memory,
+ * or newer ones what is the matter. */
+#define LINE_MAX_OF_LIBCURL 102400u
+#define TOO_LARGE           ((CURLcode)100) /* CURLE_TOO_LARGE, since libcurl 8.6 */
+
+static int explain(const struct http *http, const struct transfer *transfer, CURLcode failure,
+                   struct toolrack_error *err) {
     if (transfer->code < 0) {
         return transfer->code; /* take_body() set the message */
+    }
+    if ((failure == CURLE_OUT_OF_MEMORY || failure == TOO_LARGE) &&
+        framing_of(http, transfer) >= LINE_MAX_OF_LIBCURL) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "a line in the header of the provider's response is longer than %u bytes; "
+                         "is this the address of a model?",
+                         LINE_MAX_OF_LIBCURL);
     }
     if (failure == CURLE_OUT_OF_MEMORY) {
         return error_oom(err);
@@ -282,6 +349,10 @@ static int explain(const struct transfer *transfer, CURLcode failure, struct too
         return error_set(err, TOOLRACK_E_TIMEOUT,
                          "%s did not answer: the limits are %u s to connect and %u s of silence",
                          host, HTTP_CONNECT_MS_MAX / 1000u, HTTP_SILENCE_S_MAX);
+    }
+    if (failure == CURLE_UNSUPPORTED_PROTOCOL && http->has_sent) {
+        return error_set(err, TOOLRACK_E_IO,
+                         "%s does not answer in HTTP; is this the address of a model?", host);
     }
     const char *variable = NULL;
     size_t length = 0;
@@ -331,20 +402,22 @@ int http_post(struct http *http, const struct http_request *request, const struc
                                 .response = &response,
                                 .most = request->response_max != 0 ? request->response_max
                                                                    : HTTP_RESPONSE_MAX,
+                                .read_before = tcp_meter_read(&http->meter),
                                 .err = err};
-    if (!add_headers(request, &headers) || !set_up(http->easy, request, headers, &transfer)) {
+    if (!add_headers(request, &headers) || !set_up(http, request, headers, &transfer)) {
         return error_oom(err);
     }
     CURLcode result = CURLE_OK;
-    int code = curl.multi_add_handle(http->multi, http->easy) == CURLM_OK ? run(http, &result, err)
-                                                                          : error_oom(err);
+    int code = curl.multi_add_handle(http->multi, http->easy) == CURLM_OK
+                       ? run(http, &transfer, &result, err)
+                       : error_oom(err);
     long sent = 0;
     (void)curl.easy_getinfo(http->easy, CURLINFO_REQUEST_SIZE, &sent);
     http->has_sent = http->has_sent || sent > 0;
     http->was_reset = code == 0 && is_reset(result) && !has_begun(&transfer);
     (void)curl.multi_remove_handle(http->multi, http->easy);
     if (code == 0 && result != CURLE_OK) {
-        code = explain(&transfer, result, err);
+        code = explain(http, &transfer, result, err);
     }
     if (code == 0) {
         (void)curl.easy_getinfo(http->easy, CURLINFO_RESPONSE_CODE, &response.status);

@@ -15,11 +15,15 @@
  * sends nothing for minutes. */
 #define HTTP_CONNECT_MS_MAX 20000u
 #define HTTP_SILENCE_S_MAX  300u
-/* Most bytes of a response, if its request does not state fewer; of its header, and most bytes kept
- * of an error response. */
+/* Most bytes of a response, if its request does not state fewer; of its header, with the lines that
+ * may follow the body; and most bytes kept of an error response. */
 #define HTTP_RESPONSE_MAX   (64u * 1024 * 1024)
 #define HTTP_HEADER_MAX     (256u * 1024)
 #define HTTP_ERROR_MAX      65536u
+/* Most bytes that are neither header nor body, beside as many as those have: what encrypts and
+ * frames the body, which may be one character at a time. Extensions of chunks, which libcurl skips
+ * without a limit, are the rest. */
+#define HTTP_FRAMING_MAX    (1024u * 1024)
 
 struct http;
 

@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "api/agent-plan.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "net/http.h"
 #include "net/libcurl.h"
 #include "net/retry.h"
 #include "provider.h"
@@ -1563,6 +1565,88 @@ static void what_is_beyond_our_limits_is_asked_for_once(void **state) {
     provider_stop();
 }
 
+/* --------------------------------------------------------------- endless responses */
+
+/* What a response begins with, and what then comes without an end. */
+static struct {
+    const char *begin;
+    const char *piece;
+} endless;
+
+static void answer_endlessly(int fd, const char *body) {
+    char pieces[65536];
+    const size_t size = strlen(endless.piece);
+    const size_t length = sizeof pieces / size * size;
+    (void)body;
+    for (size_t at = 0; at < length; at += size) {
+        memcpy(pieces + at, endless.piece, size);
+    }
+    (void)send(fd, endless.begin, strlen(endless.begin), MSG_NOSIGNAL);
+    while (send(fd, pieces, length, MSG_NOSIGNAL) > 0) {
+        continue; /* until the client gives up */
+    }
+}
+
+static int take_nothing(void *user, const char *bytes, size_t length, struct toolrack_error *err) {
+    (void)user;
+    (void)bytes;
+    (void)length;
+    (void)err;
+    return 0;
+}
+
+/* Each kind of byte that is no body has a limit, so that no server keeps the host reading. */
+static void no_part_of_a_response_is_endless(void **state) {
+    (void)state;
+#define CHUNKED "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    static const struct {
+        const char *begin;
+        const char *piece;
+        int code;
+        const char *message;
+    } cases[] = {
+            {"", "x", TOOLRACK_E_IO, "does not answer in HTTP"},
+            {"HTTP/1.1 200 ", "x", TOOLRACK_E_LIMIT_EXCEEDED, "a line in the header"},
+            {"HTTP/1.1 200 OK\r\nX-A: ", "x", TOOLRACK_E_LIMIT_EXCEEDED, "a line in the header"},
+            {"HTTP/1.1 200 OK\r\n", "X-A: x\r\n", TOOLRACK_E_LIMIT_EXCEEDED, "the header of"},
+            {"", "HTTP/1.1 100 Continue\r\n\r\n", TOOLRACK_E_LIMIT_EXCEEDED, "the header of"},
+            {CHUNKED, "0", TOOLRACK_E_IO, "broke off"},
+            {CHUNKED "1;", "x", TOOLRACK_E_LIMIT_EXCEEDED, "extensions of chunks"},
+            {CHUNKED, "1;xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\r\nx\r\n",
+             TOOLRACK_E_LIMIT_EXCEEDED, "extensions of chunks"},
+            {CHUNKED "0\r\n", "X-A: x\r\n", TOOLRACK_E_LIMIT_EXCEEDED, "the header of"},
+            {CHUNKED "0\r\nX-A: ", "x", TOOLRACK_E_IO, "broke off"},
+    };
+    const char *const none[] = {NULL};
+    const unsigned short port = provider_start();
+    char url[64];
+    assert_int_not_equal(port, 0);
+    assert_int_equal(libcurl_load(NULL), 0);
+    (void)snprintf(url, sizeof url, "http://127.0.0.1:%u/v1", port);
+    provider_set(answer_endlessly);
+    /* One client for all: what earlier connections took counts no more. */
+    int stop = http_timer(60000);
+    struct http *http = http_create(stop);
+    assert_non_null(http);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct http_request request = {
+                .url = url, .headers = none, .body = "{}", .length = 2};
+        const struct http_sink sink = {.take = take_nothing};
+        struct http_response response = {0};
+        struct toolrack_error err = {0};
+        endless.begin = cases[i].begin;
+        endless.piece = cases[i].piece;
+        int code = http_post(http, &request, &sink, &response, &err);
+        if (code != cases[i].code || strstr(err.message, cases[i].message) == NULL) {
+            fail_msg("case %zu: %d, %s", i, code, err.message);
+        }
+        assert_false(http_was_reset(http)); /* so it is not asked again */
+    }
+    http_destroy(http);
+    (void)close(stop);
+    provider_stop();
+}
+
 static void a_closed_transcript_is_locked_by_nobody(void **state) {
     (void)state;
     char path[] = "/tmp/toolrack-transcript-XXXXXX";
@@ -1638,6 +1722,7 @@ int main(void) {
             cmocka_unit_test(secrets_of_calls_are_not_kept),
             cmocka_unit_test(secrets_of_calls_are_not_kept_of_results),
             IN_HOST(what_is_beyond_our_limits_is_asked_for_once),
+            cmocka_unit_test(no_part_of_a_response_is_endless),
             cmocka_unit_test(a_closed_transcript_is_locked_by_nobody),
     };
     return cmocka_run_group_tests_name("agent", tests, load, NULL);

@@ -27,6 +27,7 @@
 #include "http-client.h"
 #include "patience.h"
 #include "remove-tree.h"
+#include "serve/http/fetch.h"
 #include "serve/http/parts.h"
 #include "toolrack/serving.h"
 
@@ -842,7 +843,8 @@ static struct {
     pthread_mutex_t lock;
     char *set;
     atomic_uint asked;
-    atomic_bool silent; /* connections are taken and not answered */
+    atomic_bool silent;            /* connections are taken and not answered */
+    _Atomic(const char *) endless; /* what answers go on with; NULL: they end */
 } issuer = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void *run_issuer(void *user) {
@@ -860,10 +862,16 @@ static void *run_issuer(void *user) {
         }
         (void)pthread_mutex_lock(&issuer.lock);
         char *text = NULL;
-        int length = asprintf(&text, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s",
-                              strlen(issuer.set), issuer.set);
+        const char *endless = atomic_load(&issuer.endless);
+        int length = endless != NULL
+                             ? asprintf(&text, "HTTP/1.1 200 OK\r\n%s", endless)
+                             : asprintf(&text, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s",
+                                        strlen(issuer.set), issuer.set);
         (void)pthread_mutex_unlock(&issuer.lock);
-        (void)client_send(fd, text, length > 0 ? (size_t)length : 0);
+        bool goes_on = client_send(fd, text, length > 0 ? (size_t)length : 0);
+        while (goes_on && endless != NULL) {
+            goes_on = client_send(fd, endless, strlen(endless));
+        }
         free(text);
     }
 }
@@ -948,6 +956,26 @@ static void keys_that_cannot_be_fetched(void **state) {
     start_oauth("jwks_url", "http://login.example.org/keys");
     AWAIT(atomic_load(&notes) == 2); /* not https: not even tried */
     free(token);
+}
+
+/* Whoever answers in the issuer's place keeps the host reading no longer than it takes. */
+static void an_endless_answer_is_refused(void **state) {
+    (void)state;
+    static char extension[65536] = "Transfer-Encoding: chunked\r\n\r\n1;";
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct toolrack_error err = {0};
+    char url[64];
+    memset(extension + strlen(extension), 'x', sizeof extension - 1 - strlen(extension));
+    begin_issuer();
+    atomic_store(&issuer.endless, extension);
+    assert_int_equal(0, fetch_load(NULL));
+    (void)snprintf(url, sizeof url, "http://127.0.0.1:%u/keys", issuer.port);
+    int code = fetch(url, 1000, 20, &text, &err);
+    if (code != TOOLRACK_E_LIMIT_EXCEEDED) {
+        fail_msg("%d, %s", code, err.message);
+    }
+    atomic_store(&issuer.endless, NULL);
+    end_issuer();
 }
 
 /* ---------------------------------------------------------------- TLS */
@@ -1209,6 +1237,7 @@ int main(void) {
             cmocka_unit_test_teardown(what_is_no_host_is_told_to_nobody, stop),
             cmocka_unit_test_teardown(keys_rotate, stop),
             cmocka_unit_test_teardown(keys_that_cannot_be_fetched, stop),
+            cmocka_unit_test(an_endless_answer_is_refused),
             cmocka_unit_test_teardown(a_damaged_file_is_named, stop),
             cmocka_unit_test_teardown(certificates_change, stop),
             cmocka_unit_test_teardown(streams_over_tls_end_beside_others, stop),
