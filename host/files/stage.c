@@ -377,10 +377,12 @@ enum pass {
 
 struct copying;
 static bool goes_on(const struct copying *copying);
+static void compare_twin(struct copying *copying, const unsigned char *chunk, size_t length,
+                         uint64_t at);
 
 /* Hash a file from its beginning, and write its bytes to `to` unless that is -1. `copying`: what it
  * is part of, which may end between two chunks; NULL: nothing that could. */
-static enum pass pass_over(int from, int to, uint64_t size, const struct copying *copying,
+static enum pass pass_over(int from, int to, uint64_t size, struct copying *copying,
                            uint8_t ret_hash[STAGE_HASH_SIZE]) {
     unsigned char chunk[CHUNK_SIZE];
     crypto_hash_sha256_state state;
@@ -406,6 +408,9 @@ static enum pass pass_over(int from, int to, uint64_t size, const struct copying
         if (code < 0) {
             errno = -code;
             return PASS_NOT_WRITTEN;
+        }
+        if (copying != NULL) {
+            compare_twin(copying, chunk, (size_t)got, done - (uint64_t)got);
         }
         if (copying != NULL && !goes_on(copying)) {
             return PASS_ENDED;
@@ -433,23 +438,39 @@ static bool put_path(const struct stage *stage, const char *name, struct staged 
     return length > 0 && length < (int)sizeof ret->path;
 }
 
-/* Whether the copy with this name has that content; then `ret` is filled. A copy with two names is
- * just getting its final name, and its ctime, part of its identity, is not final: it is not taken.
- */
-static bool take_copy(const struct stage *stage, const char *name,
-                      const uint8_t sha256[STAGE_HASH_SIZE], struct staged *ret) {
+/* Open the copy with this name. A copy with two names is just getting its final name, and its
+ * ctime, part of its identity, is not final: it is not taken. -1: it is none that can be taken. */
+static int open_staged(const struct stage *stage, const char *name, struct stat *ret_st) {
     CLEANUP(closep)
     int fd = openat(stage->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    struct stat st;
-    struct staged found = {.is_old = true};
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
-        pass_over(fd, -1, (uint64_t)st.st_size, NULL, found.sha256) != PASS_DONE ||
-        memcmp(found.sha256, sha256, STAGE_HASH_SIZE) != 0 || !put_path(stage, name, &found)) {
-        return false;
+    if (fd < 0 || fstat(fd, ret_st) < 0 || !S_ISREG(ret_st->st_mode) || ret_st->st_nlink != 1) {
+        return -1;
     }
-    found.identity = identity_of(&st);
-    *ret = found;
-    return true;
+    int opened = fd;
+    fd = -1;
+    return opened;
+}
+
+/* `ret` is the copy with this name, which has that content. */
+static bool take_sound(const struct stage *stage, const char *name, const struct stat *st,
+                       const uint8_t sha256[STAGE_HASH_SIZE], struct staged *ret) {
+    struct staged found = {.is_old = true, .identity = identity_of(st)};
+    memcpy(found.sha256, sha256, STAGE_HASH_SIZE);
+    bool fits = put_path(stage, name, &found);
+    if (fits) {
+        *ret = found;
+    }
+    return fits;
+}
+
+/* Whether the copy with this name has that content; then `ret` is filled. */
+static bool take_copy(const struct stage *stage, const char *name,
+                      const uint8_t sha256[STAGE_HASH_SIZE], struct staged *ret) {
+    struct stat st;
+    uint8_t found[STAGE_HASH_SIZE];
+    CLEANUP(closep) int fd = open_staged(stage, name, &st);
+    return fd >= 0 && pass_over(fd, -1, (uint64_t)st.st_size, NULL, found) == PASS_DONE &&
+           memcmp(found, sha256, STAGE_HASH_SIZE) == 0 && take_sound(stage, name, &st, sha256, ret);
 }
 
 static bool find_among(const struct stage *stage, const struct entries *entries,
@@ -492,6 +513,7 @@ struct copying {
     struct file_identity source;
     int to;
     char name[TEMPORARY_NAME_MAX]; /* of `to` until it is finished, then "" */
+    int twin;                      /* an older copy that has had the same bytes so far; or -1 */
 };
 
 static void copying_finish(struct copying *copying) {
@@ -500,6 +522,17 @@ static void copying_finish(struct copying *copying) {
     }
     closep(&copying->from);
     closep(&copying->to);
+    closep(&copying->twin);
+}
+
+static void compare_twin(struct copying *copying, const unsigned char *chunk, size_t length,
+                         uint64_t at) {
+    unsigned char other[CHUNK_SIZE];
+    if (copying->twin >= 0 && (pread(copying->twin, other, length, (off_t)at) != (ssize_t)length ||
+                               memcmp(other, chunk, length) != 0)) {
+        closep(&copying->twin);
+        copying->twin = -1;
+    }
 }
 
 static bool is_unchanged(const struct copying *copying) {
@@ -645,17 +678,34 @@ static int publish(struct copying *copying, struct staged *ret, struct toolrack_
 }
 
 /* Find a copy of what the file has now, which is read but not written: a host that starts looks at
- * all its files, and nearly all have their copies. */
+ * all its files, and nearly all have their copies. The newest copy nearly always is it: so it is
+ * compared with what is hashed. To hash it as well, as an older one is, was a fifth of the
+ * instructions of `toolrack call` (4.3 of 21.3 million, for a plugin of 78 KB). */
 static int find_existing(struct copying *copying, struct staged *ret, bool *ret_found,
                          struct toolrack_error *err) {
+    const struct stage *stage = copying->stage;
     CLEANUP(entries_finish) struct entries entries;
     uint8_t sha256[STAGE_HASH_SIZE];
-    if (!list_entries(copying->stage, copying->base, &entries)) {
+    char digits[NAME_DIGITS + 1];
+    struct stat st;
+    if (!list_entries(stage, copying->base, &entries)) {
         return error_oom(err);
     }
-    int code = entries.count > 0 ? copy_bytes(copying, sha256, err) : 0;
-    *ret_found =
-            code == 0 && entries.count > 0 && find_among(copying->stage, &entries, sha256, ret);
+    if (entries.count == 0) {
+        return 0;
+    }
+    const char *newest = entries.items[0].name;
+    copying->twin = open_staged(stage, newest, &st);
+    int code = copy_bytes(copying, sha256, err);
+    if (code == 0) {
+        hash_digits(sha256, digits);
+        bool is_newest = copying->twin >= 0 && (uint64_t)st.st_size == copying->source.size &&
+                         memcmp(newest, digits, NAME_DIGITS) == 0;
+        *ret_found = is_newest ? take_sound(stage, newest, &st, sha256, ret)
+                               : find_among(stage, &entries, sha256, ret);
+    }
+    closep(&copying->twin);
+    copying->twin = -1;
     return code;
 }
 
@@ -675,7 +725,8 @@ int stage_copy(struct stage *stage, const char *source_path, const struct file_i
                               .source_path = source_path,
                               .base = base_of(source_path),
                               .from = -1,
-                              .to = -1};
+                              .to = -1,
+                              .twin = -1};
     struct staged staged = {0};
     bool is_found = false;
     int code = open_source(&copying, expected, err);
@@ -697,7 +748,8 @@ int stage_renew(struct stage *stage, const struct staged *copy, struct staged *r
     struct entry entry;
     struct staged staged = {.source = copy->source};
     CLEANUP(copying_finish)
-    struct copying copying = {.stage = stage, .source_path = copy->path, .from = -1, .to = -1};
+    struct copying copying = {
+            .stage = stage, .source_path = copy->path, .from = -1, .to = -1, .twin = -1};
     const char *slash = strrchr(copy->path, '/');
     if (slash == NULL || !parse_name(slash + 1, &entry)) {
         return error_set(err, TOOLRACK_E_IO, "%s is not a copy of a plugin", copy->path);
@@ -728,7 +780,7 @@ int stage_hash(const char *source_path, const struct file_identity *expected,
                uint8_t ret_sha256[STAGE_HASH_SIZE], struct toolrack_error *err) {
     uint8_t sha256[STAGE_HASH_SIZE];
     CLEANUP(copying_finish)
-    struct copying copying = {.source_path = source_path, .from = -1, .to = -1};
+    struct copying copying = {.source_path = source_path, .from = -1, .to = -1, .twin = -1};
     int code = open_source(&copying, expected, err);
     if (code == 0) {
         code = copy_bytes(&copying, sha256, err);

@@ -10,7 +10,7 @@
  * only when no other has the folder open.
  *
  * Nothing is synced to disk. After a power failure a copy may be short or empty, but an old copy is
- * used only after its bytes were hashed again. */
+ * used only after its bytes were hashed, or compared with bytes that were hashed. */
 #pragma once
 
 #include <limits.h>

@@ -283,14 +283,18 @@ static void a_damaged_copy_is_not_believed(void **state) {
     struct place *place = *state;
     AUTO_STAGE stage = open_stage(place);
     struct staged found;
+    static const char *const damaged[] = {"", "ab", "abd", "abcd"};
     put(place->source, "abc");
-    struct staged staged = copy(stage, place->source, STAGE_NEW);
-    assert_int_equal(chmod(staged.path, 0600), 0);
-    put(staged.path, "");
-    assert_int_equal(stage_find(stage, staged.sha256, NULL, &found, NULL), TOOLRACK_E_NOT_FOUND);
-    struct staged again = copy(stage, place->source, STAGE_REUSE);
-    assert_false(again.is_old);
-    assert_content(again.path, "abc");
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        struct staged staged = copy(stage, place->source, STAGE_REUSE); /* the newest */
+        assert_int_equal(chmod(staged.path, 0600), 0);
+        put(staged.path, damaged[i]);
+        assert_int_equal(stage_find(stage, staged.sha256, NULL, &found, NULL),
+                         TOOLRACK_E_NOT_FOUND);
+        struct staged again = copy(stage, place->source, STAGE_REUSE);
+        assert_false(again.is_old);
+        assert_content(again.path, "abc");
+    }
 }
 
 static void a_long_name_is_cut_at_its_beginning(void **state) {
