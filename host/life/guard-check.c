@@ -288,7 +288,7 @@ void guard_check_place(struct grant *grant, const struct guarded *place) {
         return; /* a file of the system, and this user's plugins are no others */
     }
     const char *const none[] = {NULL};
-    const char *const *alias = way.exists ? guard_aliases(&scratch, way.end) : none;
+    const char *const *alias = way.exists ? guard_aliases(&scratch, grant->mounts, way.end) : none;
     grant->failed = grant->failed || alias == NULL;
     if (guard_goes_on(grant)) {
         check_path(grant, place, way.end);

@@ -5,10 +5,12 @@
 #include <stddef.h>
 
 #include "life/guard-list.h"
+#include "life/guard-way.h"
 
 /* One grant that is checked. */
 struct grant {
     struct guard *guard;
+    const struct guard_mounts *mounts; /* borrowed */
     const char *path;
     bool writes;
     const char *refusal;

@@ -49,7 +49,7 @@ void guard_check_kernel(struct grant *grant) {
     }
     CLEANUP(arena_finish) struct arena scratch;
     arena_init(&scratch, NULL, 0);
-    const char *const *point = guard_kernel_mounts(&scratch);
+    const char *const *point = guard_kernel_mounts(&scratch, grant->mounts);
     grant->failed = point == NULL;
     for (; guard_goes_on(grant) && *point != NULL; point++) {
         bool is_file = stat(*point, &st) == 0 && !S_ISDIR(st.st_mode); /* mounted alone */

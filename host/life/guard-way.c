@@ -133,22 +133,27 @@ bool guard_walk(struct arena *arena, const char *path, struct guard_way *ret) {
     return ret->end != NULL;
 }
 
-/* ----------------------------------------------------------------- aliases */
+/* ------------------------------------------------------------------ mounts */
 
 /* One line of mountinfo. */
 struct mount_row {
-    unsigned device[2];
-    char root[PATH_MAX];
-    char point[PATH_MAX];
+    const char *device; /* "major:minor" */
+    const char *root;
+    const char *point;
+    const char *type;
+};
+
+struct guard_mounts {
+    struct mount_row *rows; /* as the kernel lists them */
+    size_t count;
 };
 
 /* The kernel writes blanks, tabs, line ends and backslashes as octal numbers. */
 static void decode(char *text) {
     char *to = text;
     for (const char *at = text; *at != '\0'; at++) {
-        unsigned code;
-        if (at[0] == '\\' && sscanf(at + 1, "%3o", &code) == 1) {
-            *to++ = (char)code;
+        if (at[0] == '\\' && strspn(at + 1, "01234567") >= 3) {
+            *to++ = (char)((at[1] - '0') * 64 + (at[2] - '0') * 8 + (at[3] - '0'));
             at += 3;
         } else {
             *to++ = *at;
@@ -157,16 +162,68 @@ static void decode(char *text) {
     *to = '\0';
 }
 
-static bool read_row(const char *line, struct mount_row *ret) {
-    _Static_assert(PATH_MAX == 4096, "the widths below");
-    if (sscanf(line, "%*u %*u %u:%u %4095s %4095s", &ret->device[0], &ret->device[1], ret->root,
-               ret->point) != 4) {
-        return false;
+/* The fields before the mount point have fixed places; the type is behind a lone "-", behind fields
+ * of any number. False: the line is none, or a path in it is longer than one may be. */
+static bool read_row(char *line, struct mount_row *ret) {
+    char *fields[5];
+    char *rest = line;
+    for (size_t i = 0; i < ARRAY_LENGTH(fields); i++) {
+        fields[i] = strsep(&rest, " ");
+        if (rest == NULL) {
+            return false;
+        }
     }
-    decode(ret->root);
-    decode(ret->point);
-    return true;
+    char *dash = strstr(rest, " - ");
+    char *type = dash != NULL ? dash + 3 : rest + strlen(rest);
+    type[strcspn(type, " \n")] = '\0';
+    *ret = (struct mount_row){
+            .device = fields[2], .root = fields[3], .point = fields[4], .type = type};
+    decode(fields[3]);
+    decode(fields[4]);
+    return strlen(ret->root) < PATH_MAX && strlen(ret->point) < PATH_MAX;
 }
+
+/* False: no memory. */
+static bool add_row(struct arena *arena, const char *line, size_t length,
+                    struct guard_mounts *mounts, size_t *room) {
+    if (mounts->count == *room) {
+        size_t more = *room == 0 ? 32 : 2 * *room;
+        struct mount_row *rows = arena_alloc(arena, more * sizeof *rows);
+        if (rows == NULL) {
+            return false;
+        }
+        if (mounts->count > 0) {
+            memcpy(rows, mounts->rows, mounts->count * sizeof *rows);
+        }
+        mounts->rows = rows;
+        *room = more;
+    }
+    char *copy = arena_copy(arena, line, length);
+    if (copy != NULL && read_row(copy, &mounts->rows[mounts->count])) {
+        mounts->count++;
+    }
+    return copy != NULL;
+}
+
+const struct guard_mounts *guard_mounts_read(struct arena *arena) {
+    struct guard_mounts *mounts = arena_zalloc(arena, sizeof *mounts);
+    FILE *file = fopen("/proc/self/mountinfo", "re");
+    char *line = NULL;
+    size_t line_room = 0;
+    size_t room = 0;
+    ssize_t length;
+    bool failed = mounts == NULL;
+    while (!failed && file != NULL && (length = getline(&line, &line_room, file)) > 0) {
+        failed = !add_row(arena, line, (size_t)length, mounts, &room);
+    }
+    free(line);
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return failed ? NULL : mounts;
+}
+
+/* ----------------------------------------------------------------- aliases */
 
 static bool is_same_file(const char *a, const char *b) {
     struct stat one;
@@ -176,24 +233,26 @@ static bool is_same_file(const char *a, const char *b) {
 }
 
 /* `path` in its file system: the row whose mount point is nearest above it; the last one where
- * several are mounted upon each other. */
-static bool find_mount(FILE *file, const char *path, struct mount_row *ret, char inside[PATH_MAX]) {
-    char *line = NULL;
-    size_t room = 0;
+ * several are mounted upon each other. NULL: none, or the path there is too long. */
+static const struct mount_row *find_mount(const struct guard_mounts *mounts, const char *path,
+                                          char inside[PATH_MAX]) {
     size_t longest = 0;
-    bool found = false;
-    struct mount_row row;
-    while (getline(&line, &room, file) > 0) {
-        const char *below = read_row(line, &row) ? guard_below(path, row.point) : NULL;
-        if (below != NULL && strlen(row.point) >= longest) {
-            longest = strlen(row.point);
-            *ret = row;
-            found = snprintf(inside, PATH_MAX, "%s%s%s", strcmp(row.root, "/") == 0 ? "" : row.root,
-                             below[0] != '\0' ? "/" : "", below) < PATH_MAX;
+    const struct mount_row *found = NULL;
+    const char *rest = NULL;
+    for (size_t i = 0; i < mounts->count; i++) {
+        const struct mount_row *row = &mounts->rows[i];
+        const char *below = guard_below(path, row->point);
+        if (below != NULL && strlen(row->point) >= longest) {
+            longest = strlen(row->point);
+            found = row;
+            rest = below;
         }
     }
-    free(line);
-    return found;
+    return found != NULL && snprintf(inside, PATH_MAX, "%s%s%s",
+                                     strcmp(found->root, "/") == 0 ? "" : found->root,
+                                     rest[0] != '\0' ? "/" : "", rest) < PATH_MAX
+                   ? found
+                   : NULL;
 }
 
 /* Where a mount shows what is at `inside` of its file system, or a part of it. */
@@ -213,48 +272,32 @@ static bool seen_at(const struct mount_row *row, const char *path, const char *i
 
 #define ALIASES_MAX 32u
 
-const char *const *guard_aliases(struct arena *arena, const char *path) {
+const char *const *guard_aliases(struct arena *arena, const struct guard_mounts *mounts,
+                                 const char *path) {
     const char **list = arena_zalloc(arena, (ALIASES_MAX + 1) * sizeof *list);
-    FILE *file = fopen("/proc/self/mountinfo", "re");
-    struct mount_row home = {{0}};
     char inside[PATH_MAX];
     size_t count = 0;
+    const struct mount_row *home = list != NULL ? find_mount(mounts, path, inside) : NULL;
     bool failed = list == NULL;
-    if (!failed && file != NULL && find_mount(file, path, &home, inside)) {
-        struct mount_row row;
-        char *line = NULL;
-        size_t room = 0;
-        rewind(file);
-        while (!failed && count < ALIASES_MAX && getline(&line, &room, file) > 0) {
-            char seen[PATH_MAX];
-            if (read_row(line, &row) && row.device[0] == home.device[0] &&
-                row.device[1] == home.device[1] && seen_at(&row, path, inside, seen)) {
-                list[count] = arena_copy(arena, seen, strlen(seen));
-                failed = list[count++] == NULL;
-            }
+    for (size_t i = 0; home != NULL && !failed && count < ALIASES_MAX && i < mounts->count; i++) {
+        const struct mount_row *row = &mounts->rows[i];
+        char seen[PATH_MAX];
+        if (strcmp(row->device, home->device) == 0 && seen_at(row, path, inside, seen)) {
+            list[count] = arena_copy(arena, seen, strlen(seen));
+            failed = list[count++] == NULL;
         }
-        free(line);
-    }
-    if (file != NULL) {
-        (void)fclose(file);
     }
     return failed ? NULL : list;
 }
 
 /* ------------------------------------------------------------------ kernel */
 
-/* The type of the file system is after a lone "-", behind fields of any number. */
-static bool is_of_kernel(const char *line) {
+static bool is_of_kernel(const char *type) {
     static const char *const types[] = {
             "proc",     "sysfs",   "devtmpfs",   "devpts",    "cgroup",      "cgroup2",
             "debugfs",  "tracefs", "securityfs", "bpf",       "pstore",      "efivarfs",
             "configfs", "mqueue",  "fusectl",    "selinuxfs", "binfmt_misc", "rpc_pipefs",
             "nfsd",     "resctrl", "hugetlbfs",  "smackfs"};
-    char type[32];
-    const char *dash = strstr(line, " - ");
-    if (dash == NULL || sscanf(dash, " - %31s", type) != 1) {
-        return false;
-    }
     for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
         if (strcmp(type, types[i]) == 0) {
             return true;
@@ -294,23 +337,16 @@ static bool add_point(struct points *points, const char *path) {
     return copy != NULL;
 }
 
-const char *const *guard_kernel_mounts(struct arena *arena) {
+const char *const *guard_kernel_mounts(struct arena *arena, const struct guard_mounts *mounts) {
     static const char *const usual[] = {"/proc", "/sys", "/dev"};
     struct points points = {.arena = arena};
-    FILE *file = fopen("/proc/self/mountinfo", "re");
-    char *line = NULL;
-    size_t room = 0;
     bool failed = false;
-    struct mount_row row;
     for (size_t i = 0; i < ARRAY_LENGTH(usual); i++) {
         failed = failed || !add_point(&points, usual[i]);
     }
-    while (!failed && file != NULL && getline(&line, &room, file) > 0) {
-        failed = is_of_kernel(line) && read_row(line, &row) && !add_point(&points, row.point);
-    }
-    free(line);
-    if (file != NULL) {
-        (void)fclose(file);
+    for (size_t i = 0; !failed && i < mounts->count; i++) {
+        const struct mount_row *row = &mounts->rows[i];
+        failed = is_of_kernel(row->type) && !add_point(&points, row->point);
     }
     return failed ? NULL : points.paths;
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "life/guard-parts.h"
 #include "life/guard-way.h"
 
@@ -73,6 +74,8 @@ static void check(struct grant *grant) {
 
 int guard_grant(struct guard *guard, const char *path, bool writes, const char **ret_refusal,
                 struct toolrack_error *err) {
+    CLEANUP(arena_finish) struct arena scratch;
+    arena_init(&scratch, NULL, 0);
     struct grant grant = {.guard = guard, .path = path, .writes = writes};
     struct saved hidden;
     struct saved frozen;
@@ -80,6 +83,10 @@ int guard_grant(struct guard *guard, const char *path, bool writes, const char *
     *ret_refusal = NULL;
     if (guard->places == NULL) {
         return 0;
+    }
+    grant.mounts = guard_mounts_read(&scratch);
+    if (grant.mounts == NULL) {
+        return error_oom(err);
     }
     save(&guard->hidden, &hidden);
     save(&guard->frozen, &frozen);
@@ -162,6 +169,8 @@ static bool is_changed(const struct guard *guard, const struct guard *before) {
 int guard_judge_plugin(struct arena *arena, const struct sandbox_policy *policy,
                        const char *plugin_path, const char **ret_reason,
                        struct toolrack_error *err) {
+    CLEANUP(arena_finish) struct arena scratch;
+    arena_init(&scratch, NULL, 0);
     struct guard guard = {.arena = arena, .is_advice = true};
     bool is_copied =
             copy_list(&guard, policy->hidden_paths, policy->hidden_path_count, &guard.hidden) &&
@@ -171,8 +180,12 @@ int guard_judge_plugin(struct arena *arena, const struct sandbox_policy *policy,
     *ret_reason = NULL;
     is_copied =
             is_copied && (policy->write_path_count == 0 || guard_read_plugin(&guard, plugin_path));
+    const struct guard_mounts *mounts =
+            is_copied && policy->write_path_count > 0 ? guard_mounts_read(&scratch) : NULL;
+    is_copied = is_copied && (policy->write_path_count == 0 || mounts != NULL);
     for (size_t i = 0; is_copied && *ret_reason == NULL && i < policy->write_path_count; i++) {
-        struct grant grant = {.guard = &guard, .path = policy->write_paths[i], .writes = true};
+        struct grant grant = {
+                .guard = &guard, .mounts = mounts, .path = policy->write_paths[i], .writes = true};
         guard_check_plugins(&grant);
         is_copied = !grant.failed;
         if (grant.refusal != NULL || is_changed(&guard, &before)) {

@@ -70,11 +70,16 @@ static bool add_writable(struct path_grants *grants, const char *path) {
 
 /* False: no memory. */
 static bool find_writable(struct path_grants *grants) {
+    const struct guard_mounts *mounts = NULL;
     grants->writable_count = 0;
     for (size_t i = 0; i < grants->count; i++) {
         const struct path_grant *grant = &grants->items[i];
-        const char *const *alias =
-                grant->writes ? guard_aliases(grants->ways, grant->way.end) : NULL;
+        if (grant->writes && mounts == NULL) {
+            mounts = guard_mounts_read(grants->ways);
+        }
+        const char *const *alias = grant->writes && mounts != NULL
+                                           ? guard_aliases(grants->ways, mounts, grant->way.end)
+                                           : NULL;
         if (grant->writes && (alias == NULL || !add_writable(grants, grant->way.end))) {
             return false;
         }
