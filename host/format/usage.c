@@ -165,6 +165,19 @@ static int64_t sum(int64_t first, int64_t second, int64_t third) {
                      : first + (second > 0 ? second : 0) + (third > 0 ? third : 0);
 }
 
+/* What is read from a cache is a part of the input. Where a provider's is more, its input is what
+ * no cache had, unless its total says that the input is all: then the part is wrong. */
+static void fit_cached(struct toolrack_usage *known, int64_t total) {
+    if (known->input < 0) {
+        known->cached = known->written = TOOLRACK_TOKENS_UNKNOWN; /* of what, is not known */
+    } else if (known->cached > known->input && known->output >= 0 &&
+               total == known->input + known->output) {
+        known->cached = TOOLRACK_TOKENS_UNKNOWN;
+    } else if (known->cached > known->input) {
+        known->input += known->cached;
+    }
+}
+
 bool toolrack_stream_usage(const struct toolrack_stream *stream, struct toolrack_usage *usage) {
     const int64_t *counts = stream->counts;
     struct toolrack_usage known = {.size = usage->size,
@@ -182,6 +195,7 @@ bool toolrack_stream_usage(const struct toolrack_stream *stream, struct toolrack
                counts[STREAM_TOTAL] == known.input + known.output + known.reasoning) {
         known.output += known.reasoning; /* the server counts it apart */
     }
+    fit_cached(&known, counts[STREAM_TOTAL]);
     memcpy(usage, &known, usage->size < sizeof known ? usage->size : sizeof known);
     return known.input >= 0 || known.output >= 0;
 }

@@ -918,6 +918,20 @@ static void all_providers_count_the_same_tokens(void **state) {
              "\"completion_tokens\":4e0,\"prompt_tokens_details\":{\"cached_tokens\":5.5},"
              "\"completion_tokens_details\":{\"reasoning_tokens\":1e300}}}",
              9, -1, -1, 4, -1},
+            /* The input is what no cache had; or the total says that it is all; or it is not said.
+             */
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"message\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":2,"
+             "\"completion_tokens\":4,\"cached_tokens\":7}}",
+             9, 7, -1, 4, -1},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"message\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":2,"
+             "\"completion_tokens\":4,\"total_tokens\":6,\"cached_tokens\":7}}",
+             2, -1, -1, 4, -1},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"message\":{\"content\":\"a\"}}],\"usage\":{"
+             "\"completion_tokens\":4,\"cached_tokens\":7}}",
+             -1, -1, -1, 4, -1},
             /* Not said, and no numbers of tokens. */
             {TOOLRACK_FORMAT_OLLAMA, "{\"message\":{\"content\":\"a\"},\"done\":true}\n", -1, -1,
              -1, -1, -1},
