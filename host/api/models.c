@@ -13,6 +13,7 @@
 #include "provider/headers.h"
 #include "provider/keys.h"
 #include "provider/parameters.h"
+#include "provider/secret-name.h"
 #include "registry/document.h"
 
 /* Most names that a message lists. */
@@ -217,13 +218,13 @@ static void add_header_names(yyjson_mut_doc *doc, yyjson_mut_val *object, yyjson
     }
 }
 
-/* A copy of a member; an empty object where there is none. */
+/* A copy of a member; an empty object where there is none. A key in it, which a conversation would
+ * refuse, is not shown. */
 static void add_object(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
                        yyjson_val *model) {
     yyjson_val *value = yyjson_obj_get(model, key);
-    (void)yyjson_mut_obj_add_val(doc, object, key,
-                                 value != NULL ? yyjson_val_mut_copy(doc, value)
-                                               : yyjson_mut_obj(doc));
+    yyjson_mut_val *copy = value != NULL ? yyjson_val_mut_copy(doc, value) : yyjson_mut_obj(doc);
+    (void)yyjson_mut_obj_add_val(doc, object, key, secret_names_mask(copy) ? copy : NULL);
 }
 
 static void add_prices(yyjson_mut_doc *doc, yyjson_mut_val *object, yyjson_val *model) {

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "net/libcurl.h"
+#include "provider/secret-name.h"
 
 /* Release a URL handle, or a string that curl allocated. */
 static void url_cleanup(CURLU **url) {
@@ -177,18 +178,6 @@ bool endpoint_is_azure(const char *url) {
            is_below(url, "services.ai.azure.com");
 }
 
-/* Names under which providers take keys; no other name has such a part. */
-static bool is_secret(const char *name, size_t length) {
-    static const char *const parts[] = {"key", "token", "secret", "password", "signature"};
-    CLEANUP(buf_finish) struct buf copy = BUF_INIT;
-    bool is_so = false;
-    buf_add(&copy, name, length);
-    for (size_t i = 0; !copy.failed && i < ARRAY_LENGTH(parts); i++) {
-        is_so = is_so || strcasestr(copy.data, parts[i]) != NULL;
-    }
-    return is_so || copy.failed;
-}
-
 static int add_query(CURLU *url, const char *query, struct toolrack_error *err) {
     const char *equals = strchr(query, '=');
     if (equals == NULL || equals == query) {
@@ -197,7 +186,7 @@ static int add_query(CURLU *url, const char *query, struct toolrack_error *err) 
                          "not \"%s\"",
                          query);
     }
-    if (is_secret(query, (size_t)(equals - query))) {
+    if (secret_name(query, (size_t)(equals - query))) {
         return error_set(err, TOOLRACK_E_INVALID,
                          "the query may not have %.*s: put the key into the environment, not into "
                          "the URL",

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "provider/endpoint.h"
+#include "provider/secret-name.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
@@ -96,6 +97,26 @@ static bool put(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *place, si
     }
 }
 
+/* Refuse a key: the transcript keeps the body of a request. */
+static int check_secret(const char *name, size_t length, const char *value,
+                        struct toolrack_error *err) {
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *read = yyjson_read(value, strlen(value), YYJSON_READ_NUMBER_AS_RAW);
+    yyjson_val *root = yyjson_doc_get_root(read);
+    const char *dot = memrchr(name, '.', length);
+    const size_t last = dot != NULL ? (size_t)(dot + 1 - name) : 0;
+    const char *inside = secret_name_in(root);
+    if (inside == NULL && (yyjson_is_ctn(root) || !secret_name(name + last, length - last))) {
+        return 0;
+    }
+    return error_set(err, TOOLRACK_E_INVALID,
+                     "the parameter %.*s%s%.64s looks like a key, which would be kept in the "
+                     "transcript: put it into the environment (\"key_env\" of a model names the "
+                     "variable), or into a header",
+                     (int)length, name, inside != NULL ? ", member " : "",
+                     inside != NULL ? inside : "");
+}
+
 static int take(enum toolrack_format format, const char *url, yyjson_mut_doc *doc,
                 yyjson_mut_val *root, const char *parameter, struct toolrack_error *err) {
     const char *equals = strchr(parameter, '=');
@@ -104,6 +125,10 @@ static int take(enum toolrack_format format, const char *url, yyjson_mut_doc *do
         return error_set(err, TOOLRACK_E_INVALID,
                          "a parameter is NAME=VALUE, such as temperature=0.2, and not \"%s\"",
                          parameter);
+    }
+    int code = check_secret(parameter, length, equals + 1, err);
+    if (code < 0) {
+        return code;
     }
     const char *place = place_of(format, url, parameter, length);
     size_t place_length = place != NULL ? strlen(place) : length;

@@ -18,7 +18,8 @@
  * @param url         of the request: in OpenAI's format only OpenAI itself, and Azure, have
  *                    `max_completion_tokens` for max_tokens
  * @param parameters  "NAME=VALUE", up to NULL; NULL: none
- * @return 0; TOOLRACK_E_INVALID: the message has the parameter; TOOLRACK_E_NO_MEMORY. [any-thread]
+ * @return 0; TOOLRACK_E_INVALID: the message has the parameter, also for one that looks like a key;
+ * TOOLRACK_E_NO_MEMORY. [any-thread]
  */
 int parameters_write(enum toolrack_format format, const char *url, const char *const *parameters,
                      struct buf *out, struct toolrack_error *err);

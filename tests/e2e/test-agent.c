@@ -1147,6 +1147,11 @@ static void wrong_models_are_found(void **state) {
              "config-model: *not have key: *"},
             {"\"endpoint\": \"http://x\", \"parameters\": {\"messages\": []}",
              "config-model: *the parameter messages *"},
+            {"\"endpoint\": \"http://x\", \"parameters\": {\"api_key\": \"secret\"}",
+             "config-model: *the parameter api_key looks like a key*"},
+            {"\"endpoint\": \"http://x\", \"parameters\": {\"a\": {\"b\": {\"token\": "
+             "\"secret\"}}}",
+             "config-model: *the parameter a, member token looks like a key*"},
             {"\"endpoint\": \"http://x\", \"prices\": {\"input\": -1, \"output\": 1}",
              "config-value: */prices/input must be a number from 0 *"},
             {"\"endpoint\": \"http://x\", \"prices\": {\"input\": 1e999, \"output\": 1}",
@@ -1171,6 +1176,13 @@ static void wrong_models_are_found(void **state) {
         assert_string_equal(run.err, "");
         run_finish(&run);
     }
+    /* Nor does the list show what should not be there. */
+    e2e_write("wrong.json",
+              "{\"models\": {\"a\": {\"endpoint\": \"http://x\", \"model\": \"m\", \"query\": "
+              "{\"key\": \"secret\"}, \"parameters\": {\"api_key\": \"secret\", \"a\": "
+              "[{\"password\": \"secret\"}]}}}}");
+    EXPECT_JSON(RUN("models", "--config", "wrong.json", "--json"), 0, "/0/query/key", "\"***\"",
+                "/0/parameters/api_key", "\"***\"", "/0/parameters/a/0/password", "\"***\"");
     e2e_write("wrong.json",
               "{\"models\": {\"fast\": {\"endpoint\": \"http://x\", \"model\": \"m\"}}, "
               "\"agent\": {\"model\": \"fats\"}, \"choose\": {\"model\": \"qwen\"}}");

@@ -98,8 +98,15 @@ static void queries_are_added(void **state) {
     assert_string_equal(url, "https://g.example/x?alt=sse");
     assert_int_equal(endpoint_add_query(&url, query, &err), 0);
     assert_string_equal(url, "https://g.example/x?alt=sse&api-version=2024-10-21&who=a+b%26c");
-    static const char *const wrong[] = {
-            "", "=", "=1", "name", "key=1", "x-Api-KEY=1", "access_token=1"};
+    static const char *const wrong[] = {"",
+                                        "=",
+                                        "=1",
+                                        "name",
+                                        "key=1",
+                                        "x-Api-KEY=1",
+                                        "access_token=1",
+                                        "sig=1",
+                                        "accessToken=1"};
     for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
         const char *const one[] = {wrong[i], NULL};
         assert_int_equal(endpoint_add_query(&url, one, &err), TOOLRACK_E_INVALID);
@@ -204,10 +211,23 @@ static void parameters_have_each_formats_names(void **state) {
         assert_int_equal(parameters_write(cases[i].format, cases[i].url, given, &out, NULL), 0);
         assert_string_equal(out.data, cases[i].expected);
     }
-    static const char *const wrong[] = {
-            "",       "=",           "temperature",        "=1",      "a.=1",
-            ".a=1",   "a..b=1",      "stream=1",           "model=x", "tools.x=1",
-            "\xff=1", "messages=[]", "a.b.c.d.e.f.g.h.i=1"};
+    static const char *const wrong[] = {"",
+                                        "=",
+                                        "temperature",
+                                        "=1",
+                                        "a.=1",
+                                        ".a=1",
+                                        "a..b=1",
+                                        "stream=1",
+                                        "model=x",
+                                        "tools.x=1",
+                                        "\xff=1",
+                                        "messages=[]",
+                                        "a.b.c.d.e.f.g.h.i=1",
+                                        "api_key=x",
+                                        "a.apiKey=1",
+                                        "metadata={\"o\":[{\"client_secret\":\"x\"}]}",
+                                        "password=\"x\""};
     for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
         CLEANUP(buf_finish) struct buf out = BUF_INIT;
         const char *const one[] = {wrong[i], NULL};
@@ -224,6 +244,19 @@ static void parameters_have_each_formats_names(void **state) {
 }
 
 /* The newer name is known to few. */
+static void what_is_no_key_is_no_secret(void **state) {
+    (void)state;
+    static const char *const given[] = {
+            "prompt_cache_key=a",
+            "eos_token=b",
+            "max_completion_tokens=1",
+            "top_k=2",
+            "response_format={\"schema\":{\"properties\":{\"api_key\":{},\"password\":{}}}}",
+            NULL};
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    assert_int_equal(parameters_write(TOOLRACK_FORMAT_OPENAI, NULL, given, &out, NULL), 0);
+}
+
 static void a_limit_of_tokens_is_called_as_the_host_knows_it(void **state) {
     (void)state;
     static const struct {
@@ -1685,6 +1718,7 @@ int main(void) {
             cmocka_unit_test(headers_are_lines_that_may_be_sent),
             cmocka_unit_test(tokens_have_prices),
             cmocka_unit_test(parameters_have_each_formats_names),
+            cmocka_unit_test(what_is_no_key_is_no_secret),
             cmocka_unit_test(a_limit_of_tokens_is_called_as_the_host_knows_it),
             cmocka_unit_test(a_limit_of_tokens_takes_the_place_of_ours),
             cmocka_unit_test(endpoints_hold_no_keys_and_go_nowhere_else),
