@@ -57,23 +57,3 @@ uint64_t file_holes(int fd, const struct stat *status) {
     }
     return holes;
 }
-
-int file_open_own(const char *folder, const char *name, int flags) {
-    CLEANUP(freep) char *path = NULL;
-    struct stat status;
-    if (asprintf(&path, "%s/%s", folder, name) < 0) {
-        path = NULL;
-        return -ENOMEM;
-    }
-    CLEANUP(closep)
-    int fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
-    if (fd < 0 || fstat(fd, &status) < 0) {
-        return -errno;
-    }
-    if (!S_ISREG(status.st_mode) || (status.st_uid != geteuid() && status.st_uid != 0)) {
-        return -EPERM;
-    }
-    int found = fd;
-    fd = -1;
-    return found;
-}

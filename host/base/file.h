@@ -15,8 +15,3 @@ uint64_t file_holes(int fd, const struct stat *status);
 /** Create a folder and its missing parents, for the user only (0700). `path` is changed during the
  * call. 0, also if the folder exists, or a negative errno value. */
 int make_folders(char *path);
-
-/** Open or, with O_CREAT, make a regular file in a folder (0600) that is the user's or root's. No
- * link is followed, and nothing is waited for. `flags` as for open(), with the way of access.
- * @return a descriptor, close-on-exec; or a negative errno value, -EPERM for what is none such. */
-int file_open_own(const char *folder, const char *name, int flags);

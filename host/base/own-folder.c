@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,6 +56,38 @@ const char *own_folder_words(int failed) {
     case -EPERM:
         return "it must belong to this user, and no other may write to it (chmod go-w); move it "
                "away, or mend that";
+    default: return strerror(-failed);
+    }
+}
+
+int own_file_open(const char *folder, const char *name, int flags) {
+    CLEANUP(freep) char *path = NULL;
+    struct stat st;
+    bool is_by_list;
+    if (asprintf(&path, "%s/%s", folder, name) < 0) {
+        path = NULL;
+        return -ENOMEM;
+    }
+    CLEANUP(closep)
+    int fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        return -errno;
+    }
+    if (!S_ISREG(st.st_mode) || (st.st_uid != geteuid() && st.st_uid != 0) ||
+        ownership_lets_others_write(&st, path, &is_by_list)) {
+        return -EPERM;
+    }
+    int found = fd;
+    fd = -1;
+    return found;
+}
+
+const char *own_file_words(int failed) {
+    switch (failed) {
+    case -ELOOP: return "it must be a file and no symbolic link; move it away";
+    case -EPERM:
+        return "it must be a regular file of this user that no other may write to; look at what is "
+               "in it, then correct that (chmod go-w) or move it away";
     default: return strerror(-failed);
     }
 }

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/own-folder.h"
 #include "base/utf8.h"
 #include "cli/libedit.h"
 #include "cli/output.h"
@@ -385,10 +386,10 @@ static void shorten(struct chat_line *line) {
 }
 
 static void open_history(struct chat_line *line, const char *state_dir) {
-    CLEANUP(closep) int fd = file_open_own(state_dir, HISTORY_FILE, O_RDWR | O_CREAT | O_APPEND);
+    CLEANUP(closep) int fd = own_file_open(state_dir, HISTORY_FILE, O_RDWR | O_CREAT | O_APPEND);
     if (fd < 0) {
         output_note("what is typed is not remembered: cannot open %s/" HISTORY_FILE ": %s",
-                    state_dir, strerror(-fd));
+                    state_dir, own_file_words(fd));
         return;
     }
     line->dir = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -409,8 +409,8 @@ int chat(struct cli *cli, const struct chat_exchange *exchange) {
     struct chat_line *line = NULL;
     if (state_dir == NULL && exchange->options->transcript == NULL) {
         (void)cli_error(cli, TOOLRACK_E_INVALID,
-                        "a chat has to be kept from one message to the next: --state names a state "
-                        "folder, --transcript a file");
+                        "a chat has to be kept from one message to the next: name a state folder "
+                        "with --state DIR, or a file with --transcript FILE");
         return cli_fail_usage(cli);
     }
     if (chat_line_open(cli, state_dir, &words, &line) < 0) {

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/own-folder.h"
 
 /* A text that cannot be read is read again, so often and after so long. */
 #define READ_TRIES    3
@@ -35,7 +36,7 @@ static void read_text(int fd, struct daemon_found *ret) {
 int daemon_find(const char *folder, struct daemon_found *ret) {
     *ret = (struct daemon_found){0};
     CLEANUP(closep)
-    int fd = folder != NULL ? file_open_own(folder, DAEMON_LOCK_FILE, O_RDONLY) : -ENOENT;
+    int fd = folder != NULL ? own_file_open(folder, DAEMON_LOCK_FILE, O_RDONLY) : -ENOENT;
     struct flock found = daemon_lock(F_RDLCK);
     if (fd < 0) {
         int failed = fd;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json-write.h"
+#include "base/own-folder.h"
 #include "cli/daemon-find.h"
 #include "cli/daemon-socket.h"
 #include "cli/rows.h"
@@ -96,10 +97,10 @@ static int take_lock(struct daemon *daemon, struct toolrack_error *err) {
         return code;
     }
     int fd =
-            failed < 0 ? failed : file_open_own(daemon->folder, DAEMON_LOCK_FILE, O_RDWR | O_CREAT);
+            failed < 0 ? failed : own_file_open(daemon->folder, DAEMON_LOCK_FILE, O_RDWR | O_CREAT);
     if (fd < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot open %s/" DAEMON_LOCK_FILE ": %s",
-                         daemon->folder, strerror(-fd));
+                         daemon->folder, own_file_words(fd));
     }
     struct flock lock = daemon_lock(F_WRLCK);
     daemon->lock = fd;

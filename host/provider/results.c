@@ -242,7 +242,7 @@ static int keep_file(struct results *results, const char *text, size_t length,
         /* Another process may go on with the same conversation: its numbers are not used again. */
         do {
             name_of(results, ++number, name);
-            fd = file_open_own(results->folder, name, O_WRONLY | O_CREAT | O_EXCL);
+            fd = own_file_open(results->folder, name, O_WRONLY | O_CREAT | O_EXCL);
         } while (fd == -EEXIST && number < RESULTS_MAX);
         code = fd < 0 ? fd : write_all(fd, text, length);
     }
@@ -308,14 +308,18 @@ static int load_file(const struct results *results, uint64_t number, uint64_t be
     name_of(results, number, name);
     int is_own = own_folder_check(results->folder, false);
     CLEANUP(closep)
-    int fd = is_own == 0 ? file_open_own(results->folder, name, O_RDONLY) : is_own;
+    int fd = is_own == 0 ? own_file_open(results->folder, name, O_RDONLY) : is_own;
     if (fd == -ENOENT) {
         return is_gone(number, err);
     }
-    int failed = fd < 0 ? -fd : fstat(fd, &st) < 0 ? errno : 0;
-    if (failed != 0) {
+    if (fd < 0) {
+        return error_set(err, TOOLRACK_E_IO, "cannot read result %" PRIu64 ", %s/%s: %s", number,
+                         results->folder, name,
+                         is_own == 0 ? own_file_words(fd) : own_folder_words(is_own));
+    }
+    if (fstat(fd, &st) < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot read result %" PRIu64 ": %s", number,
-                         strerror(failed));
+                         strerror(errno));
     }
     *ret_size = (uint64_t)st.st_size;
     uint64_t left = begin < *ret_size ? *ret_size - begin : 0;

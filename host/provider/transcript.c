@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/own-folder.h"
+#include "base/ownership.h"
 #include "provider/key-pieces.h"
 
 struct transcript {
@@ -49,8 +50,8 @@ static int find_path(const struct transcript_place *place, char **ret, struct to
     CLEANUP(freep) char *folder = NULL;
     if (place->file == NULL && place->state_dir == NULL) {
         return place->is_kept ? error_set(err, TOOLRACK_E_NOT_FOUND,
-                                          "no conversation is kept: there is no state folder; "
-                                          "--state names one")
+                                          "no conversation is kept: there is no state folder; name "
+                                          "one with --state DIR, or a file with --transcript FILE")
                               : 0;
     }
     if (place->file == NULL && place->is_kept && !transcript_id_valid(place->id)) {
@@ -100,13 +101,15 @@ static bool begins_as_transcript(int fd) {
            memcmp(text, beginning, sizeof text) == 0;
 }
 
-/* A conversation is for its owner's eyes: an existing file is made private, and what others own,
- * or what is no file (a link may lead anywhere, a pipe waits for a reader), is refused. */
+/* A conversation is for its owner's eyes: an existing file is made private. What others own or may
+ * write to, or what is no file (a link may lead anywhere, a pipe waits for a reader), is refused.
+ */
 static int open_private(struct transcript *transcript, int flags, struct toolrack_error *err) {
     const char *path = transcript->path;
     transcript->fd = open(
             path, flags | O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
     struct stat st;
+    bool is_by_list;
     if (transcript->fd < 0 && errno == ENOENT && flags == 0) {
         return error_set(err, TOOLRACK_E_NOT_FOUND,
                          "no conversation is kept in %s; list those that are: %s", path,
@@ -127,6 +130,13 @@ static int open_private(struct transcript *transcript, int flags, struct toolrac
                          "the transcript %s belongs to user %u, who could read it; choose another "
                          "file",
                          path, st.st_uid);
+    }
+    if (st.st_size > 0 && ownership_lets_others_write(&st, path, &is_by_list)) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "others may write to the transcript %s (mode %04o%s), and the model would "
+                         "be told what they wrote; look at what is in it, then: chmod go-rw %s",
+                         path, st.st_mode & 07777,
+                         is_by_list ? ", with an access control list" : "", path);
     }
     if (st.st_size > 0 && flags != 0 && !begins_as_transcript(transcript->fd)) {
         return error_set(err, TOOLRACK_E_INVALID,

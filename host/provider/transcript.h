@@ -39,10 +39,9 @@ struct transcript_place {
 };
 
 /** Open a transcript, for one conversation at a time.
- * @return 0; TOOLRACK_E_REFUSED when another process has it; of one that is kept,
- *         TOOLRACK_E_NOT_FOUND, TOOLRACK_E_INVALID for an id that is none; TOOLRACK_E_INVALID for a
- *         file that is no transcript; TOOLRACK_E_IO;
- *         TOOLRACK_E_NO_MEMORY. */
+ * @return 0; TOOLRACK_E_REFUSED when another process has it, or others may write to it; of one that
+ * is kept, TOOLRACK_E_NOT_FOUND, TOOLRACK_E_INVALID for an id that is none; TOOLRACK_E_INVALID for
+ * a file that is no transcript; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
 int transcript_open(const struct transcript_place *place, struct transcript **ret,
                     struct toolrack_error *err);
 

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/lock.h"
+#include "base/own-folder.h"
 #include "store/database.h"
 
 #define RUNNERS_FILE "runners"
@@ -58,7 +59,7 @@ static off_t place_of(uint64_t number) {
 
 /* 0 or a negative errno. Caller holds the lock. */
 static int take_lock(struct runner *runner, uint64_t number) {
-    CLEANUP(closep) int fd = file_open_own(runner->state_dir, RUNNERS_FILE, O_RDONLY | O_CREAT);
+    CLEANUP(closep) int fd = own_file_open(runner->state_dir, RUNNERS_FILE, O_RDONLY | O_CREAT);
     if (fd < 0) {
         int failed = fd;
         fd = -1;
@@ -111,7 +112,7 @@ bool runner_lives(struct runner *runner, const char *name) {
     if (runner->state_dir == NULL || errno != 0 || end == name || *end != '\0') {
         return false;
     }
-    CLEANUP(closep) int fd = file_open_own(runner->state_dir, RUNNERS_FILE, O_RDONLY);
+    CLEANUP(closep) int fd = own_file_open(runner->state_dir, RUNNERS_FILE, O_RDONLY);
     if (fd < 0) {
         bool is_missing = fd == -ENOENT; /* as after the folder was copied */
         fd = -1;

@@ -772,6 +772,11 @@ static void a_transcript_is_for_its_owner(void **state) {
     EXPECT(AGENT("two-turn", "--transcript", "link"), 1, "", "*transcript link: it is a symbolic*");
     assert_int_equal(access("elsewhere", F_OK), -1);
     EXPECT(AGENT("two-turn", "--transcript", "pipe"), 1, "", "*pipe: it is not a regular file\n");
+    assert_int_equal(chmod("here", 0666), 0);
+    EXPECT(AGENT("two-turn", "--transcript", "here"), 1, "",
+           "toolrack: Refused: others may write to the transcript here (mode 0666), and the model "
+           "would be told what they wrote; look at what is in it, then: chmod go-rw here\n");
+    assert_int_equal(chmod("here", 0600), 0);
     if (geteuid() == 0) {
         assert_int_equal(chown("here", 12345, 0), 0);
         EXPECT(AGENT("two-turn", "--transcript", "here"), 1, "", "*belongs to user 12345*");
@@ -923,6 +928,17 @@ static void what_cannot_be_read_is_told_to_the_model(void **state) {
     EXPECT(BOOK("reads-old"), 0, "Last: \"NotFound: *'read_result'*\"\n", NULL);
 }
 
+static void chmod_results(mode_t mode) {
+    DIR *dir = opendir("state/results");
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        if (entry->d_name[0] != '.') {
+            assert_int_equal(fchmodat(dirfd(dir), entry->d_name, mode, 0), 0);
+        }
+    }
+    (void)closedir(dir);
+}
+
 static void long_results_are_private_files(void **state) {
     (void)state;
     need_provider();
@@ -948,6 +964,12 @@ static void long_results_are_private_files(void **state) {
     EXPECT(RUN("agent", "--endpoint", endpoint, "--model", "converses", "book", "--config",
                "book.json"),
            0, NULL, "*book: the result has 6000 bytes; *");
+    chmod_results(0666);
+    EXPECT(RUN("agent", "--continue", "--config", "book.json", "read"), 0,
+           "*cannot read result 1, */results/*: it must be a regular file of this user that no "
+           "other may write to; look at what is in it*",
+           NULL);
+    chmod_results(0600);
     EXPECT(RUN("agent", "--continue", "--config", "book.json", "read"), 0,
            "*[Bytes 255 to 257 of 6000; *\\n\xc3\xa9*", NULL);
     struct run run = RUN("agent", "--list", "--json");
