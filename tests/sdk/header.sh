@@ -16,6 +16,7 @@ for header in ext/tools.h ext/resources.h ext/prompts.h plugin.h plugin.h; do
     printf '#include <toolrack/%s>\n' "$header"
 done >"$work/header.c"
 cp "$work/header.c" "$work/header.cpp"
+echo '#include <toolrack/plugin.hpp>' >>"$work/header.cpp"
 for cc in $c_compilers; do
     for std in c11 c17 gnu11 gnu17; do
         # shellcheck disable=SC2086 # the flags are words

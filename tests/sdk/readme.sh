@@ -1,5 +1,5 @@
 #!/bin/sh
-# readme.sh INCLUDE README - every C example of a README compiles without a warning, as it stands
+# readme.sh INCLUDE README - every example of a README in C and C++ compiles without a warning, as it stands
 # there. A block with TR_PLUGIN is a whole plugin; any other is a part of one, which may have things
 # that nothing uses.
 # shellcheck source=lib.sh
@@ -7,13 +7,22 @@
 include=$1
 readme=$2
 
-# block-NN-LINE.c for each block, LINE being where it begins.
+# block-NN-LINE.c or .cpp for each block, LINE being where it begins.
 awk -v dir="$work" '
     /^```/ && open { close(file); open = 0; next }
-    /^```c$/ { open = 1; file = sprintf("%s/block-%02d-%d.c", dir, ++blocks, NR); next }
+    /^```c(pp)?$/ { open = 1; file = sprintf("%s/block-%02d-%d.%s", dir, ++blocks, NR, substr($0, 4)); next }
     open { print > file }
 ' "$readme"
 
+for file in "$work"/block-*.cpp; do
+    line=${file##*-}
+    for cxx in $cxx_compilers; do
+        # shellcheck disable=SC2086 # the flags are words
+        output=$("$cxx" -std=c++17 $strict -Wold-style-cast -shared -fPIC -I"$include" "$file" \
+            -o "$work/plugin.so" 2>&1)
+        report $? "$cxx: the example at line ${line%.cpp}" "$output"
+    done
+done
 for file in "$work"/block-*.c; do
     if [ ! -f "$file" ]; then
         report 1 "$readme has examples"
