@@ -80,6 +80,7 @@ struct store {
     pthread_mutex_t lock; /* guards what follows */
     sqlite3 *db;          /* NULL while there is no file that can be used */
     bool writable;        /* db was opened for writing */
+    bool has_decided;     /* a durable transaction was begun in it since then */
     bool damaged;         /* a part of db is corrupt: nothing is written to it any more */
     bool no_room;         /* the last attempt to open it failed for want of room */
     bool immutable;       /* db was opened as a file that does not change, when it had `stamp` */

@@ -28,6 +28,7 @@
     X(column_text)          \
     X(column_type)          \
     X(create_module)        \
+    X(db_config)            \
     X(declare_vtab)         \
     X(errcode)              \
     X(errmsg)               \

@@ -691,6 +691,95 @@ static void a_read_only_folder_is_read_and_served(void **state) {
               "# SKIPPED: cannot mount a folder read-only in a namespace of its own");
 }
 
+/* ------------------------------------------------------------ a log that is left */
+
+/* As a command leaves it that makes a call: the decision is in the file, and the call in the log
+ * beside it. 0, or a number of what is wrong. */
+static int leave_log(void) {
+    char log[128];
+    struct stat st;
+    if (open_host() < 0 || toolrack_set_priority(host, "twice", 7, NULL, &err) < 0) {
+        return 50;
+    }
+    close_host();
+    (void)snprintf(log, sizeof log, "%s-wal", db_path);
+    if (stat(log, &st) == 0) {
+        return 51;
+    }
+    if (open_host() < 0 || !serves()) {
+        return 52;
+    }
+    close_host();
+    return stat(log, &st) == 0 && st.st_size > 0 ? 0 : 53;
+}
+
+/* Where nothing can be made beside the file, what is in the log counts as well. */
+static int reads_log(void) {
+    if (open_host() < 0 || logged[0] != '\0') {
+        (void)fprintf(stderr, "%s\n", logged);
+        return 60;
+    }
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = toolrack_get(host, "twice");
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *usage = NULL;
+    if (toolrack_tool_priority(tool) != 7 || !serves()) {
+        return 61;
+    }
+    /* One call is in the log, one in this host's memory. */
+    return toolrack_statistics(host, "twice", &usage, &err) == 0 &&
+                           strstr(toolrack_text_data(usage, NULL), "\"calls\":2,") != NULL
+                   ? 0
+                   : 62;
+}
+
+static int log_in_read_only_folder(void) {
+    int code = leave_log();
+    return code != 0 ? code : mount_read_only(dir) ? reads_log() : CHILD_SKIPS;
+}
+
+static void a_log_in_a_read_only_folder_is_read(void **state) {
+    (void)state;
+    run_child(log_in_read_only_folder,
+              "# SKIPPED: cannot mount a folder read-only in a namespace of its own");
+}
+
+static int log_on_full_disk(void) {
+    if (!mount_small_disk(dir, "size=2048k,mode=0700")) {
+        return CHILD_SKIPS;
+    }
+    int code = leave_log();
+    for (int i = 0; code == 0 && write_ballast(); i++) {
+        char full[128];
+        (void)snprintf(full, sizeof full, "%s%d", ballast_path, i);
+        code = rename(ballast_path, full) == 0 ? 0 : 54;
+    }
+    return code != 0 ? code : reads_log();
+}
+
+static void a_log_on_a_full_disk_is_read(void **state) {
+    (void)state;
+    run_child(log_on_full_disk, "# SKIPPED: cannot mount a small disk in a namespace of its own");
+}
+
+/* A log that has grown is moved into the file by whoever closes it last. */
+static void a_log_that_is_left_stays_short(void **state) {
+    (void)state;
+    char log[128];
+    struct stat st;
+    bool was_moved = false;
+    (void)snprintf(log, sizeof log, "%s-wal", db_path);
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(open_host(), 0);
+        assert_serves();
+        close_host();
+        bool is_left = stat(log, &st) == 0;
+        assert_true(!is_left || st.st_size <= 256 * 1024);
+        was_moved = was_moved || (i > 1 && !is_left);
+    }
+    assert_true(was_moved);
+    assert_int_equal(ask("SELECT count(*) FROM calls"), 40);
+    assert_true(is_sound());
+}
+
 /* ----------------------------------------------------------------- damaged */
 
 static void read_file(const char *path, struct buf *ret) {
@@ -838,6 +927,9 @@ int main(void) {
             WITH_FOLDER(a_file_that_may_not_grow_is_a_full_disk),
             WITH_FOLDER(a_log_that_may_not_grow_loses_no_counts),
             WITH_FOLDER(a_read_only_folder_is_read_and_served),
+            WITH_FOLDER(a_log_in_a_read_only_folder_is_read),
+            WITH_FOLDER(a_log_on_a_full_disk_is_read),
+            WITH_FOLDER(a_log_that_is_left_stays_short),
             WITH_FOLDER(a_damaged_file_is_served_without),
             WITH_FOLDER(damage_anywhere_ends_nobody),
             WITH_FOLDER(a_newer_file_is_served_without),
