@@ -166,19 +166,20 @@ static yyjson_val *find_names(const struct turn *turn, yyjson_val *names, const 
 }
 
 /* Whether there is a tool for a name that a model wrote: by this name, or by that of its
- * definition; `answer->name` is its own name then. */
-static bool takes_name(struct turn *turn, struct answer *answer, const char *name,
+ * definition.
+ * @param ret_own   its own name then, which lives as long as `name` and the turn
+ * @param ret_tool  a reference, if it was looked up; else it stays */
+static bool takes_name(struct turn *turn, const char *name, const char **ret_own,
                        struct toolrack_tool **ret_tool) {
     if (turn->is_limited) {
         yyjson_val *found = find_names(turn, turn_names(turn, NULL), name);
         yyjson_val *own = yyjson_obj_get(found, "name");
-        /* The names live as long as the turn. */
-        answer->name = own != NULL ? yyjson_get_str(own) : name;
+        *ret_own = own != NULL ? yyjson_get_str(own) : name;
         return found != NULL;
     }
     *ret_tool = registry_get(turn->host->registry, name);
     if (*ret_tool != NULL) {
-        answer->name = name;
+        *ret_own = name;
         return true;
     }
     if (!format_looks_made(name, strlen(name))) {
@@ -190,24 +191,131 @@ static bool takes_name(struct turn *turn, struct answer *answer, const char *nam
         /* Of a tool that is not exported the call says why it is refused. */
         registry_visit(turn->host->registry, is_not_it, &search);
     }
-    const char *found = own != NULL ? yyjson_get_str(own) : search.found;
-    answer->name = found != NULL ? found : answer->name;
-    return found != NULL;
+    *ret_own = own != NULL ? yyjson_get_str(own) : search.found;
+    return *ret_own != NULL;
 }
 
-/* The name behind a prefix that models invent; NULL: there is none. */
-static const char *strip_prefix(const char *name) {
-    static const char *const prefixes[] = {
-            "functions.", "function.", "functions:", "default_api.", "default_api:", "tools."};
-    for (size_t i = 0; i < ARRAY_LENGTH(prefixes); i++) {
-        size_t length = strlen(prefixes[i]);
-        if (strncmp(name, prefixes[i], length) == 0 && name[length] != '\0') {
-            return name + length;
+/* ---------------------------------------------------------------- prefixes
+ *
+ * Models write prefixes before names: words that mean any tool ("functions.add"), and the server
+ * that a tool is of ("mcp__server__add"). What is behind one is called only where that is the one
+ * thing that it can mean: whoever gets a model to say mcp__safe__delete must not reach the tool
+ * `delete` of somebody else. */
+
+/* Longest name that is looked at for a prefix. */
+#define PREFIXED_MAX 256u
+
+static const char server_prefix[] = "mcp__";
+
+/* What a name with prefixes can mean. */
+struct readings {
+    struct turn *turn;
+    size_t count;
+    const char *name;           /* of the last: the tool's own */
+    struct toolrack_tool *tool; /* of the last: a reference, or NULL */
+};
+
+/* A plugin that is looked for. */
+struct owner {
+    const char *id;
+    size_t length; /* 0: anybody */
+    bool found;
+};
+
+static bool is_of(const struct toolrack_tool *tool, const struct owner *owner) {
+    const char *id = toolrack_tool_plugin(tool);
+    return owner->length == 0 ||
+           (strlen(id) == owner->length && memcmp(id, owner->id, owner->length) == 0);
+}
+
+static bool is_not_of(void *user, struct toolrack_tool *tool) {
+    struct owner *owner = user;
+    owner->found = owner->found || is_of(tool, owner);
+    return !owner->found;
+}
+
+static void try_reading(struct readings *readings, const char *name, const struct owner *owner) {
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = NULL;
+    const char *own;
+    if (!takes_name(readings->turn, name, &own, &tool)) {
+        return;
+    }
+    tool = tool != NULL ? tool : registry_get(readings->turn->host->registry, own);
+    if (tool != NULL && is_of(tool, owner)) {
+        readings->count++;
+        readings->name = own;
+        toolrack_tool_unref(readings->tool);
+        readings->tool = STEAL(tool);
+    }
+}
+
+/* The length of the word before a name that means any tool; 0: there is none. */
+static size_t any_word(const char *name) {
+    static const char *const words[] = {"functions", "function", "default_api", "tools"};
+    size_t length = strcspn(name, ".:");
+    for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
+        if (strlen(words[i]) == length && strncmp(words[i], name, length) == 0 &&
+            name[length] != '\0' && name[length + 1] != '\0') {
+            return length;
         }
     }
-    /* "mcp__server__tool", as clients of MCP call tools. */
-    const char *rest = strncmp(name, "mcp__", 5) == 0 ? strstr(name + 5, "__") : NULL;
-    return rest != NULL && rest[2] != '\0' ? rest + 2 : NULL;
+    return 0;
+}
+
+/* Whether a tool is called as the name with "_" behind its word: that may be what was meant. */
+static bool is_with_underscore(struct turn *turn, const char *name, size_t word) {
+    char joined[PREFIXED_MAX + 1];
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = NULL;
+    const char *own;
+    (void)strcpy(joined, name);
+    joined[word] = '_';
+    return takes_name(turn, joined, &own, &tool);
+}
+
+/* "functions.add": a word that is also the name of a plugin means tools of this plugin only. */
+static void read_word(struct readings *readings, const char *name, size_t word) {
+    struct owner owner = {.id = name, .length = word};
+    registry_visit(readings->turn->host->registry, is_not_of, &owner);
+    owner.length = owner.found ? word : 0;
+    if (!is_with_underscore(readings->turn, name, word)) {
+        try_reading(readings, name + word + 1, &owner);
+    }
+}
+
+/* "mcp__server__add", as clients of MCP call tools: the server is the plugin of the tool. */
+static void read_server(struct readings *readings, const char *name) {
+    const char *server = name + strlen(server_prefix);
+    for (const char *end = strstr(server, "__"); end != NULL; end = strstr(end + 1, "__")) {
+        const struct owner owner = {.id = server, .length = (size_t)(end - server)};
+        if (owner.length > 0 && end[2] != '\0') {
+            try_reading(readings, end + 2, &owner);
+        }
+    }
+}
+
+/* Find the tool behind prefixes. @return whether the name means one tool */
+static bool takes_prefixed(struct turn *turn, struct answer *answer) {
+    struct readings readings = {.turn = turn};
+    const char *name = answer->call->name;
+    size_t word = strnlen(name, PREFIXED_MAX + 1) <= PREFIXED_MAX ? any_word(name) : 0;
+    while (word > 0 && readings.count == 0) {
+        read_word(&readings, name, word);
+        name += word + 1;
+        word = any_word(name);
+    }
+    if (readings.count == 0 && strnlen(name, PREFIXED_MAX + 1) <= PREFIXED_MAX &&
+        strncmp(name, server_prefix, strlen(server_prefix)) == 0) {
+        read_server(&readings, name);
+    }
+    if (readings.count != 1) {
+        toolrack_tool_unref(readings.tool);
+        return false;
+    }
+    answer->name = readings.name;
+    answer->tool = readings.tool;
+    log_line(&turn->host->log, LOG_INFO, "answer", "the model called %s as %s", answer->name,
+             answer->call->name);
+    return true;
 }
 
 static int refuse_not_offered(const struct turn *turn, struct answer *answer) {
@@ -311,14 +419,23 @@ static void mend_arguments(struct turn *turn, struct answer *answer,
     turn->no_memory = answer->arguments == NULL;
 }
 
-/* Answer a call of the conversation's own. @return whether it is one */
-static bool answer_own(const struct turn *turn, struct answer *answer) {
+/* Whether a name means a tool of the conversation's own, with a word before it or not. */
+static bool is_own(struct turn *turn, const char *name) {
     const struct answer_extra *extra = turn->extra;
-    const char *name = answer->call->name;
-    while (extra != NULL && name != NULL && !extra->has(extra->user, name)) {
-        name = strip_prefix(name);
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = NULL;
+    const char *unused;
+    if (extra->has(extra->user, name)) {
+        return true;
     }
-    if (extra == NULL || name == NULL) {
+    size_t word = strnlen(name, PREFIXED_MAX + 1) <= PREFIXED_MAX ? any_word(name) : 0;
+    return word > 0 && extra->has(extra->user, name + word + 1) &&
+           !takes_name(turn, name, &unused, &tool) && !is_with_underscore(turn, name, word);
+}
+
+/* Answer a call of the conversation's own. @return whether it is one */
+static bool answer_own(struct turn *turn, struct answer *answer) {
+    const struct answer_extra *extra = turn->extra;
+    if (extra == NULL || !is_own(turn, answer->call->name)) {
         return false;
     }
     answer->begun = true;
@@ -331,15 +448,8 @@ static bool answer_own(const struct turn *turn, struct answer *answer) {
 /* Find the tool to call, and its arguments. A failure is that of the call. */
 static void find_call(struct turn *turn, struct answer *answer) {
     const struct format_call *call = answer->call;
-    const char *stripped = call->name;
-    bool found = takes_name(turn, answer, call->name, &answer->tool);
-    while (!found && (stripped = strip_prefix(stripped)) != NULL) {
-        found = takes_name(turn, answer, stripped, &answer->tool);
-        if (found) {
-            log_line(&turn->host->log, LOG_INFO, "answer", "the model called %s as %s",
-                     answer->name, call->name);
-        }
-    }
+    bool found = takes_name(turn, call->name, &answer->name, &answer->tool) ||
+                 takes_prefixed(turn, answer);
     if (!found && turn->is_limited) {
         answer->begun = true;
         (void)refuse_not_offered(turn, answer);

@@ -132,6 +132,31 @@ TR_JSON_TOOL(waits, "Waits for its end", TR_SCHEMA({"type" : "object"}))
 TR_PLUGIN(("answers", .flags = TR_THREAD_SAFE), "1.0.0", add, own, shot, about, asks, keys, query,
           either, meet, waits)
 
+/* Another plugin, whose id is a word that models write before names. */
+static tr_status tools_shot(struct tr_call *call) {
+    return tr_reply_text(call, "of tools");
+}
+TR_JSON_TOOL(tools_shot, "Has a name that may be read in two ways", TR_SCHEMA({"type" : "object"}))
+static tr_status wipe(struct tr_call *call) {
+    return tr_reply_text(call, "wiped");
+}
+TR_JSON_TOOL(wipe, "Removes", TR_SCHEMA({"type" : "object"}))
+static tr_status b__wipe(struct tr_call *call) {
+    return tr_reply_text(call, "wiped b");
+}
+TR_JSON_TOOL(b__wipe, "Removes b", TR_SCHEMA({"type" : "object"}))
+static const struct tr_tool *const tools_of_tools[] = {&tr_tool_tools_shot, &tr_tool_wipe,
+                                                       &tr_tool_b__wipe};
+static const struct tr_plugin plugin_tools = {.magic = TR_MAGIC,
+                                              .size = sizeof(struct tr_plugin),
+                                              .abi_major = TR_ABI_MAJOR,
+                                              .abi_minor = TR_ABI_MINOR,
+                                              .id = "tools",
+                                              .version = "1.0.0",
+                                              .tool_count = ARRAY_LENGTH(tools_of_tools),
+                                              .tool_size = sizeof(struct tr_tool),
+                                              .tools = tools_of_tools};
+
 static struct toolrack *host;
 
 static int open_host(void **state) {
@@ -142,7 +167,8 @@ static int open_host(void **state) {
     options.state_dir = "";
     options.no_scan = true;
     if (toolrack_open(&options, &host, &err) < 0 ||
-        toolrack_register(host, &toolrack_plugin, NULL, &err) < 0) {
+        toolrack_register(host, &toolrack_plugin, NULL, &err) < 0 ||
+        toolrack_register(host, &plugin_tools, NULL, &err) < 0) {
         (void)fprintf(stderr, "%s\n", err.message);
         return -1;
     }
@@ -319,13 +345,16 @@ static void questions_come_in_the_order_of_the_calls(void **state) {
     options.conversation = "talk"; /* all are submitted */
     for (int i = 0; i < 2; i++) {
         questions.asked[0] = '\0';
-        ANTHROPIC(
-                CALL("a", "asks", "{\"n\":1}") "," CALL("b", "asks", "{\"n\":2}") "," CALL(
-                        "c", "add", "{\"a\":1}") "," CALL("d", "asks", "{\"n\":3}"),
-                &options,
-                RESULT("a", "\"done\"") "," RESULT("b", FAILURE("PermissionDenied: Tool 'asks' was "
-                                                                "denied by approver")) "," RESULT(
-                        "c", "\"2.0\"") "," RESULT("d", "\"done\""));
+        ANTHROPIC(CALL("a", "asks", "{\"n\":1}") "," CALL("b", "asks", "{\"n\":2}") "," CALL(
+                          "c", "add", "{\"a\":1}") "," CALL("d", "asks", "{\"n\":3}"),
+                  &options,
+                  RESULT("a", "\"done\"") "," RESULT(
+                          "b",
+                          FAILURE("PermissionDenied: Tool 'asks' was "
+                                  "denied by approver")) "," RESULT("c",
+                                                                    "\"2.0\"") "," RESULT("d",
+                                                                                          "\"done"
+                                                                                          "\""));
         assert_string_equal(questions.asked,
                             "{\"n\":1} (question 1 of 3); {\"n\":2} (question 2 of 3); "
                             "{\"n\":3} (question 3 of 3); ");
@@ -380,6 +409,22 @@ static void names_and_arguments_that_are_nearly_right_are_taken(void **state) {
             {A, "add<|channel|>commentary", "{\"a\":1}",
              FAILURE("NotFound: Tool 'add<|channel|>commentary' not found; did you mean 'add'?")},
             {A, "functions.", "{}", FAILURE("NotFound: Tool 'functions.' not found")},
+            {A, "functions.mcp__answers__add", "{\"a\":1}", "\"2.0\""},
+            /* The server is the plugin that the tool must be of. */
+            {A, "mcp__safe__wipe", "{}",
+             FAILURE("NotFound: Tool 'mcp__safe__wipe' not found; did you mean 'wipe'?")},
+            {A, "functions.mcp__safe__wipe", "{}",
+             FAILURE("NotFound: Tool 'functions.mcp__safe__wipe' not found; did you mean 'wipe'?")},
+            {A, "mcp__tools__wipe", "{}", "\"wiped\""},
+            {A, "tools.wipe", "{}", "\"wiped\""},
+            {A, "default_api:wipe", "{}", "\"wiped\""},
+            /* A word that is a plugin's name means only this plugin. */
+            {A, "tools.add", "{\"a\":1}",
+             FAILURE("NotFound: Tool 'tools.add' not found; did you mean 'add'?")},
+            /* Two readings: `tools_shot`, or `shot`. */
+            {A, "tools.shot", "{}",
+             FAILURE("NotFound: Tool 'tools.shot' not found; did you mean 'shot'?")},
+            {A, "mcp__tools__b__wipe", "{}", "\"wiped b\""},
             {A, "add", "{\"arguments\":{\"a\":1}}", "\"2.0\""},
             {A, "add", "{\"parameters\":\"{\\\"a\\\":1}\"}", "\"2.0\""},
             {A, "add", "\"{\\\"input\\\":{\\\"a\\\":1}}\"", "\"2.0\""},
