@@ -348,14 +348,6 @@ static yyjson_doc *read_json(struct turn *turn, const char *text, size_t length)
     return doc;
 }
 
-/* Whether a tool lists its properties, and a word is none of them. */
-static bool lacks_property(struct turn *turn, const struct toolrack_tool *tool, const char *word) {
-    const char *text = toolrack_tool_schema(tool);
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = read_json(turn, text, strlen(text));
-    yyjson_val *properties = yyjson_obj_get(yyjson_doc_get_root(doc), "properties");
-    return yyjson_obj_size(properties) > 0 && yyjson_obj_get(properties, word) == NULL;
-}
-
 /* What the definition calls the tool's properties, each with its own name; NULL: they have theirs.
  */
 static yyjson_val *renamed_keys(struct turn *turn, const struct answer *answer) {
@@ -383,10 +375,34 @@ static bool rename_properties(struct turn *turn, const struct answer *answer, yy
     return renamed;
 }
 
-/* Take arguments out of what the model wrapped them in, and call properties by their own names. */
-static void mend_arguments(struct turn *turn, struct answer *answer,
-                           const struct toolrack_tool *tool) {
+/* The text of arguments that call properties by their own names, in the arena; NULL: no memory.
+ * @param ret_renamed  whether one was called otherwise */
+static const char *write_arguments(struct turn *turn, const struct answer *answer,
+                                   yyjson_val *arguments, bool *ret_renamed) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
+    yyjson_mut_doc_set_root(doc, yyjson_val_mut_copy(doc, arguments));
+    *ret_renamed = rename_properties(turn, answer, doc);
+    size_t length = 0;
+    CLEANUP(freep)
+    char *text =
+            json_doc_is_whole(doc) ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, &length) : NULL;
+    const char *kept = text != NULL ? arena_copy(&turn->message.arena, text, length) : NULL;
+    turn->no_memory = turn->no_memory || kept == NULL;
+    return turn->no_memory ? NULL : kept;
+}
+
+/* Whether a call would take these arguments. */
+static bool fits(const struct turn *turn, struct toolrack_tool *tool, const char *arguments) {
+    return call_takes_arguments(&turn->host->calls, tool, turn->options, arguments,
+                                strlen(arguments));
+}
+
+/* Call properties by their own names, and take arguments out of what the model wrapped them in:
+ * where the tool does not take them as they are, and does take what is in the wrapper. */
+static void mend_arguments(struct turn *turn, struct answer *answer, struct toolrack_tool *tool) {
     const char *word = NULL;
+    bool renamed = false;
+    bool within_renamed;
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *doc = read_json(turn, answer->arguments, strlen(answer->arguments));
     CLEANUP(yyjson_doc_freep) yyjson_doc *inner = NULL;
@@ -396,27 +412,22 @@ static void mend_arguments(struct turn *turn, struct answer *answer,
         inner = read_json(turn, yyjson_get_str(wrapped), yyjson_get_len(wrapped));
         wrapped = yyjson_doc_get_root(inner);
     }
-    bool is_wrapped = yyjson_is_obj(wrapped) && lacks_property(turn, tool, word);
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *now = json_doc_create();
-    yyjson_mut_val *copy = yyjson_val_mut_copy(now, is_wrapped ? wrapped : root);
-    yyjson_mut_doc_set_root(now, copy);
-    bool renamed = rename_properties(turn, answer, now);
-    if (!json_doc_is_whole(now) || turn->no_memory) {
-        turn->no_memory = true;
+    const char *text = doc != NULL ? write_arguments(turn, answer, root, &renamed) : NULL;
+    if (text == NULL) {
+        turn->no_memory = true; /* they were read before */
         return;
     }
-    if (is_wrapped) {
-        log_line(&turn->host->log, LOG_INFO, "answer",
-                 "%s: the model wrapped the arguments in \"%s\"; they are taken out of it",
-                 answer->name, word);
+    if (yyjson_is_obj(wrapped) && !fits(turn, tool, text)) {
+        const char *within = write_arguments(turn, answer, wrapped, &within_renamed);
+        if (within != NULL && fits(turn, tool, within)) {
+            log_line(&turn->host->log, LOG_INFO, "answer",
+                     "%s: the model wrapped the arguments in \"%s\"; they are taken out of it",
+                     answer->name, word);
+            answer->arguments = within;
+            return;
+        }
     }
-    if (!is_wrapped && !renamed) {
-        return;
-    }
-    size_t length = 0;
-    CLEANUP(freep) char *text = yyjson_mut_write(now, YYJSON_WRITE_NOFLAG, &length);
-    answer->arguments = text != NULL ? arena_copy(&turn->message.arena, text, length) : NULL;
-    turn->no_memory = answer->arguments == NULL;
+    answer->arguments = renamed ? text : answer->arguments;
 }
 
 /* Whether a name means a tool of the conversation's own, with a word before it or not. */

@@ -416,6 +416,30 @@ void call_explain_arguments(const struct call_host *host, struct toolrack_tool *
     call_finish(&call);
 }
 
+bool call_takes_arguments(const struct call_host *host, struct toolrack_tool *tool,
+                          const struct toolrack_call_options *options, const char *arguments,
+                          size_t length) {
+    _Alignas(16) char memory[RUN_FIRST_MEMORY];
+    const struct prepared *prepared = registration_prepared(tool->reg);
+    CLEANUP(freep) struct schema_changes *changes = NULL;
+    struct toolrack_error unheard;
+    struct schema *compiled = NULL;
+    struct call call;
+    bool takes = false;
+    call_init(&call, host, tool, options, memory, sizeof memory);
+    int code = prepared != NULL ? 0 : registration_compile(tool->reg, &compiled, &unheard);
+    const struct schema *schema = prepared != NULL ? prepared->schema : compiled;
+    code = code == 0 ? run_parse(&call.run, arguments, length, &unheard) : code;
+    if (code == 0 && !(takes = schema_validate(schema, call.run.arguments, NULL))) {
+        yyjson_alc alc = arena_alc(&call.run.arena);
+        yyjson_val *taken = call.run.arguments;
+        (void)tolerate(&call, schema, &alc, &taken, &changes, &takes, &unheard);
+    }
+    call_finish(&call);
+    schema_destroy(compiled);
+    return takes;
+}
+
 static int fill_defaults(struct call *call, const struct prepared *prepared,
                          struct toolrack_error *err) {
     if (!schema_has_defaults(prepared->schema)) {

@@ -194,6 +194,13 @@ const char *call_copy_words(const struct plugin *plugin, char ret[CALL_COPY_WORD
 int call_check_arguments(const struct toolrack_tool *tool, const char *arguments, size_t length,
                          struct toolrack_error *err);
 
+/** Whether a call would take these arguments, as they are or with what the tolerance for it changes
+ * in them. False where memory runs out.
+ * @param options  as the caller gave them [any-thread] */
+bool call_takes_arguments(const struct call_host *host, struct toolrack_tool *tool,
+                          const struct toolrack_call_options *options, const char *arguments,
+                          size_t length);
+
 /** Tell again what is wrong with the arguments of a call that was refused, to somebody who knows
  * the tool's properties by other names. Where nothing is wrong with them `err` stays as it is;
  * where memory runs out it says so.

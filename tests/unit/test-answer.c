@@ -107,6 +107,28 @@ TR_JSON_TOOL(either, "Has odd names in alternatives", TR_SCHEMA({
                  "unevaluatedProperties" : false
              }))
 
+static tr_status nothing(struct tr_call *call) {
+    return tr_reply_json(call, tr_arguments(call));
+}
+TR_JSON_TOOL(nothing, "Takes whatever is given", TR_SCHEMA({"type" : "object"}))
+
+static tr_status open_ended(struct tr_call *call) {
+    return tr_reply_json(call, tr_arguments(call));
+}
+TR_JSON_TOOL(open_ended, "Takes more than it lists", TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {"n" : {"type" : "integer"}, "s" : {"type" : "string"}}
+             }))
+
+static tr_status needs(struct tr_call *call) {
+    return tr_reply_json(call, tr_arguments(call));
+}
+TR_JSON_TOOL(needs, "Takes more than it requires", TR_SCHEMA({
+                 "type" : "object",
+                 "properties" : {"n" : {"type" : "integer"}},
+                 "required" : ["n"]
+             }))
+
 /* Calls of `meet` return when so many are inside as they say. */
 static pthread_mutex_t meeting_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t meeting = PTHREAD_COND_INITIALIZER;
@@ -130,7 +152,7 @@ static tr_status waits(struct tr_call *call) {
 TR_JSON_TOOL(waits, "Waits for its end", TR_SCHEMA({"type" : "object"}))
 
 TR_PLUGIN(("answers", .flags = TR_THREAD_SAFE), "1.0.0", add, own, shot, about, asks, keys, query,
-          either, meet, waits)
+          either, nothing, open_ended, needs, meet, waits)
 
 /* Another plugin, whose id is a word that models write before names. */
 static tr_status tools_shot(struct tr_call *call) {
@@ -430,6 +452,12 @@ static void names_and_arguments_that_are_nearly_right_are_taken(void **state) {
             {A, "add", "\"{\\\"input\\\":{\\\"a\\\":1}}\"", "\"2.0\""},
             {A, "keys", "{\"input\":{\"n\":1}}", "\"{\\\"input\\\":{\\\"n\\\":1}}\""},
             {A, "keys", "{\"arguments\":{\"n\":1}}", "\"{\\\"n\\\":1}\""},
+            /* What the tool takes as it is, is not taken out. */
+            {A, "nothing", "{\"input\":{}}", "\"{\\\"input\\\":{}}\""},
+            {A, "open_ended", "{\"input\":{\"n\":1}}", "\"{\\\"input\\\":{\\\"n\\\":1}}\""},
+            {A, "needs", "{\"input\":{\"n\":1}}", "\"{\\\"n\\\":1}\""},
+            {A, "needs", "{\"input\":{\"m\":1}}",
+             FAILURE("InvalidArguments: /n: required property \\\"n\\\" is missing")},
             {A, "keys", "{\"filter_name__6cbf7116ed87\":\"x\",\"n\":1}",
              "\"{\\\"filter[name]\\\":\\\"x\\\",\\\"n\\\":1}\""},
             {A, "keys", "{\"filter[name]\":\"x\"}", "\"{\\\"filter[name]\\\":\\\"x\\\"}\""},
