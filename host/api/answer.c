@@ -527,7 +527,7 @@ static void rename_in_field(yyjson_val *keys, struct toolrack_error *err) {
 static void tell_by_names_given(struct turn *turn, struct answer *answer) {
     enum provider_keys accepted = provider_limits[turn->message.format].keys;
     if (answer->result != NULL || answer->own.length > 0 || answer->call->problem != NULL ||
-        answer->err.code != TOOLRACK_E_INVALID_ARGUMENTS || accepted == KEYS_ANY) {
+        accepted == KEYS_ANY) {
         return;
     }
     turn->no_memory = false;
@@ -536,14 +536,18 @@ static void tell_by_names_given(struct turn *turn, struct answer *answer) {
         (void)error_oom(&answer->err);
     }
     const struct schema_naming naming = {.known_as = known_as, .user = keys};
+    if (keys == NULL) {
+        return;
+    }
     CLEANUP(toolrack_tool_unrefp)
-    struct toolrack_tool *tool =
-            keys != NULL ? registry_get(turn->host->registry, answer->name) : NULL;
-    if (tool != NULL && !answer->err.from_tool) {
+    struct toolrack_tool *tool = registry_get(turn->host->registry, answer->name);
+    if (tool != NULL && answer->err.code == TOOLRACK_E_INVALID_ARGUMENTS &&
+        !answer->err.from_tool) {
         call_explain_arguments(&turn->host->calls, tool, turn->options, &naming, answer->arguments,
                                strlen(answer->arguments), &answer->err);
     }
     rename_in_field(keys, &answer->err);
+    call_rename_changes(&naming, &answer->err);
 }
 
 /* ------------------------------------------------------------------- calls */

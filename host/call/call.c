@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/json-pointer.h"
 #include "base/thread.h"
 #include "base/utf8.h"
 #include "schema/secret.h"
@@ -866,6 +867,10 @@ static int load(struct call *call, const struct prepared **ret, struct toolrack_
     return code < 0 || may_take(call, CALL_PREPARES) ? code : given_up(err);
 }
 
+/* What is around the place of an argument in the message of a failure. */
+#define CHANGED_BEFORE "the argument "
+#define CHANGED_BEHIND " was changed to fit: "
+
 /* What was changed may be why the tool failed. The row of a call that failed has no other place for
  * it. */
 __attribute__((noinline, cold)) static void tell_changes(const struct buf *changed,
@@ -876,13 +881,34 @@ __attribute__((noinline, cold)) static void tell_changes(const struct buf *chang
     size_t count;
     yyjson_val *change;
     yyjson_arr_foreach (yyjson_doc_get_root(doc), at, count, change) {
-        buf_printf(&text, "%sthe argument %s was changed to fit: %s", at > 0 ? "; " : "",
+        buf_printf(&text, "%s" CHANGED_BEFORE "%s" CHANGED_BEHIND "%s", at > 0 ? "; " : "",
                    yyjson_get_str(yyjson_obj_get(change, "field")),
                    yyjson_get_str(yyjson_obj_get(change, "change")));
     }
     if (!text.failed && text.length > 0) {
         utf8_make_line(text.data);
         error_append(err, text.data);
+    }
+}
+
+void call_rename_changes(const struct schema_naming *naming, struct toolrack_error *err) {
+    static const char before[] = CHANGED_BEFORE "/";
+    const char *end = err->message + sizeof err->message;
+    char name[ERROR_MESSAGE_MAX];
+    char rest[ERROR_MESSAGE_MAX];
+    for (char *at = err->message; (at = strstr(at, before)) != NULL;) {
+        at += strlen(before);
+        const char *behind = strstr(at, CHANGED_BEHIND);
+        size_t step = strcspn(at, "/");
+        step = behind != NULL && step > (size_t)(behind - at) ? (size_t)(behind - at) : step;
+        size_t length = behind != NULL ? json_pointer_unescape(at, step, name) : 0;
+        const char *known = length > 0 ? naming->known_as(naming->user, name, length) : NULL;
+        if (known != NULL) {
+            utf8_copy(rest, sizeof rest, at + step);
+            utf8_copy(at, (size_t)(end - at), known);
+            at += strlen(at);
+            utf8_copy(at, (size_t)(end - at), rest);
+        }
     }
 }
 

@@ -201,6 +201,10 @@ bool call_takes_arguments(const struct call_host *host, struct toolrack_tool *to
                           const struct toolrack_call_options *options, const char *arguments,
                           size_t length);
 
+/** Of the arguments that were changed, which the error of a call tells: name those that somebody
+ * knows otherwise as he knows them. [any-thread] */
+void call_rename_changes(const struct schema_naming *naming, struct toolrack_error *err);
+
 /** Tell again what is wrong with the arguments of a call that was refused, to somebody who knows
  * the tool's properties by other names. Where nothing is wrong with them `err` stays as it is;
  * where memory runs out it says so.

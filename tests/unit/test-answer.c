@@ -510,6 +510,10 @@ static void mistakes_are_told_by_the_names_that_the_model_was_given(void **state
                      "it")},
             {A, "query", "{\"_filter_c41d4e355363\":[\"a\"]}",
              FAILURE("InvalidArguments: /_filter_c41d4e355363/0: there is no such field")},
+            {A, "query", "{\"_filter_c41d4e355363\":\"[]\",\"opts\":\"{}\"}",
+             FAILURE("InvalidArguments: /_filter_c41d4e355363/0: there is no such field; the "
+                     "argument /_filter_c41d4e355363 was changed to fit: json-text; the argument "
+                     "/opts was changed to fit: json-text")},
             {A, "query", "{\"_filter_c41d4e355363\":[],\"$filter\":[]}",
              FAILURE("InvalidArguments: /_filter_c41d4e355363: is given twice; give it once")},
             {A, "either", "{}",
