@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/sort.h"
 
 /* The values of a parsed text are one array in the order of the text, so a walk over it meets each
@@ -73,34 +74,6 @@ static bool find_in_many(yyjson_val *object, size_t count, yyjson_val **ret) {
     return true;
 }
 
-/* The JSON Pointer of a key within `root`. */
-static void point_at(yyjson_val *root, const yyjson_val *key, char ret[static JSON_POINTER_MAX]) {
-    yyjson_val *at = root;
-    ret[0] = '\0';
-    while (at != NULL) {
-        bool is_object = yyjson_is_obj(at);
-        size_t count = is_object || yyjson_is_arr(at) ? unsafe_yyjson_get_len(at) : 0;
-        yyjson_val *child = count > 0 ? unsafe_yyjson_get_first(at) : NULL;
-        size_t i = 0;
-        for (; i < count; i++) { /* to the member or item of which `key` is a part */
-            yyjson_val *after = is_object ? next_key(child) : unsafe_yyjson_get_next(child);
-            if (key < after) {
-                break;
-            }
-            child = after;
-        }
-        if (i == count) {
-            return;
-        }
-        if (is_object) {
-            json_pointer_add(ret, unsafe_yyjson_get_str(child));
-        } else {
-            json_pointer_add_index(ret, i);
-        }
-        at = child == key ? NULL : is_object ? child + 1 : child;
-    }
-}
-
 /* The second of two keys of an object, or NULL. False: out of memory. */
 static inline bool find_in(yyjson_val *object, yyjson_val **ret) {
     size_t count = unsafe_yyjson_get_len(object);
@@ -134,6 +107,6 @@ enum json_twice json_find_twice(yyjson_val *root, char ret_pointer[static JSON_P
     if (twice == NULL) {
         return JSON_TWICE_NONE;
     }
-    point_at(root, twice, ret_pointer);
+    json_point_at(root, twice, ret_pointer);
     return JSON_TWICE_FOUND;
 }

@@ -89,3 +89,31 @@ bool json_is_deeper(const yyjson_val *root, unsigned max) {
     }
     return false;
 }
+
+void json_point_at(yyjson_val *root, const yyjson_val *part, char ret[static JSON_POINTER_MAX]) {
+    yyjson_val *at = root;
+    ret[0] = '\0';
+    while (at != NULL) {
+        bool is_object = yyjson_is_obj(at);
+        size_t count = is_object || yyjson_is_arr(at) ? unsafe_yyjson_get_len(at) : 0;
+        yyjson_val *child = count > 0 ? unsafe_yyjson_get_first(at) : NULL;
+        size_t i = 0;
+        for (; i < count; i++) { /* to the member or item of which `part` is one */
+            yyjson_val *after =
+                    is_object ? unsafe_yyjson_get_next(child + 1) : unsafe_yyjson_get_next(child);
+            if (part < after) {
+                break;
+            }
+            child = after;
+        }
+        if (i == count) {
+            return;
+        }
+        if (is_object) {
+            json_pointer_add(ret, unsafe_yyjson_get_str(child));
+        } else {
+            json_pointer_add_index(ret, i);
+        }
+        at = child == part ? NULL : is_object ? child + 1 : child;
+    }
+}

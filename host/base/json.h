@@ -3,6 +3,8 @@
 
 #include <yyjson.h>
 
+#include "base/json-pointer.h"
+
 /** Longest path that json_at() follows. */
 #define JSON_PATH_LENGTH_MAX 1024u
 
@@ -28,6 +30,10 @@ bool json_is_deeper(const yyjson_val *root, unsigned max);
  * a value that may be changed. [any-thread] */
 bool json_has_text(yyjson_val *value, const char *text);
 bool json_mut_has_text(yyjson_mut_val *value, const char *text);
+
+/** The JSON Pointer of a part of a parsed value: a value in it, or the key of a member.
+ * [any-thread] */
+void json_point_at(yyjson_val *root, const yyjson_val *part, char ret[static JSON_POINTER_MAX]);
 
 /** Go through the members of an object as yyjson_obj_foreach(), which counts from a null pointer
  * when there is no object. It is evaluated several times. */

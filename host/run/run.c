@@ -11,6 +11,9 @@
 #include "base/json-twice.h"
 #include "base/json.h"
 
+/* Most characters of a number that are shown. */
+#define DIGITS_SHOWN 24
+
 void run_init(struct run *run, const struct run_host *host, void *memory, size_t size) {
     /* Field by field, as the contained error is large and is written only if needed. */
     run->base.api = &run_api;
@@ -109,15 +112,40 @@ static int refuse_twice(const struct run *run, struct toolrack_error *err) {
                            "is given twice; give it once");
 }
 
-/* Whether a whole number may have been rounded that was written as a real: see json_add_exact(),
- * which would take as long as a schema's check of the arguments for each call. */
-static bool may_be_rounded(yyjson_val *root) {
+/* What is particular about the numbers of arguments. */
+struct numbers {
+    bool may_be_rounded;   /* a whole number that was written as a real: see json_add_exact(), which
+                            * would take as long as a schema's check of the arguments */
+    yyjson_val *too_large; /* one that no double holds; NULL: none */
+};
+
+static bool is_too_large(yyjson_val *digits) {
+    yyjson_val number = {0};
+    return yyjson_read_number(yyjson_get_raw(digits), &number, 0, NULL, NULL) == NULL;
+}
+
+static struct numbers look_at_numbers(yyjson_val *root) {
     const yyjson_val *end = unsafe_yyjson_get_next(root);
-    bool may = false;
-    for (yyjson_val *value = root; value < end && !may; value++) {
-        may = unsafe_yyjson_is_real(value) && fabs(unsafe_yyjson_get_real(value)) > JSON_EXACT_MAX;
+    struct numbers numbers = {0};
+    for (yyjson_val *value = root; value < end; value++) {
+        if (unsafe_yyjson_is_real(value)) {
+            numbers.may_be_rounded =
+                    numbers.may_be_rounded || fabs(unsafe_yyjson_get_real(value)) > JSON_EXACT_MAX;
+        } else if (unsafe_yyjson_is_raw(value) && numbers.too_large == NULL) {
+            numbers.too_large = is_too_large(value) ? value : NULL;
+        }
     }
-    return may;
+    return numbers;
+}
+
+/* A tool cannot read it, nor reply with it. */
+static int refuse_too_large(const struct run *run, yyjson_val *number, struct toolrack_error *err) {
+    char pointer[JSON_POINTER_MAX];
+    const char *digits = yyjson_get_raw(number);
+    json_point_at(run->arguments, number, pointer);
+    return error_set_field(err, TOOLRACK_E_INVALID_ARGUMENTS, pointer,
+                           "must be a number that a 64-bit float can hold, and %.*s%s is too large",
+                           DIGITS_SHOWN, digits, strlen(digits) > DIGITS_SHOWN ? "..." : "");
 }
 
 /* Read the arguments again, with such numbers as integers. */
@@ -175,7 +203,11 @@ int run_read(struct run *run, const char *text, size_t length, struct toolrack_e
 }
 
 int run_prove(struct run *run, struct toolrack_error *err) {
-    int code = may_be_rounded(run->arguments) ? read_exactly(run, err) : 0;
+    const struct numbers numbers = look_at_numbers(run->arguments);
+    if (numbers.too_large != NULL) {
+        return refuse_too_large(run, numbers.too_large, err);
+    }
+    int code = numbers.may_be_rounded ? read_exactly(run, err) : 0;
     if (code < 0) {
         return code;
     }

@@ -78,7 +78,12 @@ TR_JSON_TOOL(fails, "Fails", TR_SCHEMA({
                  "type" : "object",
                  "properties" : {"n" : {"type" : "integer"}, "b" : {"type" : "boolean"}}
              }))
-TR_PLUGIN(("tolerant", .flags = TR_THREAD_SAFE), "1.0.0", echo, twice, bounds, fails)
+static tr_status open_ended(struct tr_call *call) {
+    return tr_reply_json(call, tr_arguments(call));
+}
+TR_JSON_TOOL(open_ended, "Gives back whatever it is given", TR_SCHEMA({"type" : "object"}))
+
+TR_PLUGIN(("tolerant", .flags = TR_THREAD_SAFE), "1.0.0", echo, twice, bounds, fails, open_ended)
 
 static int set_up(void **state) {
     (void)state;
@@ -662,6 +667,43 @@ static void whole_numbers_written_as_reals_are_compared_exactly(void **state) {
     assert_non_null(strstr(err.message, "at byte 35"));
 }
 
+/* Whatever the schema says of it, or does not say: no tool can reply with what it was given. */
+static void a_number_beyond_doubles_is_the_callers_mistake(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments;
+        const char *wrong; /* NULL: nothing */
+    } rows[] = {
+            {"{\"any\":1e400}", "/any: must be a number that a 64-bit float can hold, and 1e400 is"
+                                " too large"},
+            {"{\"any\":[{\"a/b\":0,\"c\":[1,-2E+999]}]}",
+             "/any/0/c/1: must be a number that a "
+             "64-bit float can hold, and -2E+999 is too "
+             "large"},
+            {"{\"any\":[1e308,18446744073709551617,1e-999]}", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        CLEANUP(toolrack_result_freep) struct toolrack_result *result = NULL;
+        CLEANUP(buf_finish) struct buf said = BUF_INIT;
+        int code = toolrack_call(host, "open_ended", rows[i].arguments, NULL, &result, &err);
+        if (rows[i].wrong == NULL) {
+            assert_ok(code);
+            continue;
+        }
+        assert_int_equal(code, TOOLRACK_E_INVALID_ARGUMENTS);
+        buf_printf(&said, "%s: %s", err.field, err.message);
+        assert_string_equal(said.data, rows[i].wrong);
+    }
+    CLEANUP(buf_finish) struct buf long_one = BUF_INIT;
+    buf_add_text(&long_one, "{\"any\":");
+    for (int i = 0; i < 400; i++) {
+        buf_add_char(&long_one, '9');
+    }
+    buf_add_char(&long_one, '}');
+    assert_error(toolrack_call(host, "open_ended", long_one.data, NULL, NULL, &err),
+                 TOOLRACK_E_INVALID_ARGUMENTS, "999999999999999999999999... is too large");
+}
+
 int main(void) {
     static const struct CMUnitTest tests[] = {
             cmocka_unit_test(one_correction_is_enough),
@@ -673,6 +715,7 @@ int main(void) {
             cmocka_unit_test(a_failure_says_what_was_changed),
             cmocka_unit_test(secrets_inside_of_json_text_are_masked),
             cmocka_unit_test(whole_numbers_written_as_reals_are_compared_exactly),
+            cmocka_unit_test(a_number_beyond_doubles_is_the_callers_mistake),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
