@@ -5,21 +5,20 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "format/definitions.h"
 #include "format/limits.h"
 #include "registry/text.h"
+#include "run/run.h"
+#include "schema/schema.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 /* The part of a long result that the model is given at once, of the longest that it gets whole. */
 #define PARTS    4u
 #define PART_MIN 256u
-
-/* Longest text that is searched for. */
-#define FIND_MAX 256u
 
 /* --------------------------------------------------------------------- the tool */
 
@@ -160,50 +159,42 @@ struct asked {
     const char *find; /* NULL: to read */
 };
 
-static int read_number(yyjson_val *value, const char *field, uint64_t least, uint64_t *ret,
-                       struct toolrack_error *err) {
-    if (!yyjson_is_uint(value) || yyjson_get_uint(value) < least) {
-        return error_set_field(err, TOOLRACK_E_INVALID_ARGUMENTS, field,
-                               "must be a whole number, %" PRIu64 " or more", least);
+/* The schema has bounds: what is beyond 64 bits is beyond each result too. */
+static uint64_t read_number(yyjson_val *value, uint64_t otherwise) {
+    if (value == NULL) {
+        return otherwise;
     }
-    *ret = yyjson_get_uint(value);
-    return 0;
+    const struct number number = number_of(value);
+    return number.is_integer && number.integer <= UINT64_MAX ? (uint64_t)number.integer
+                                                             : UINT64_MAX;
 }
 
-static int read_find(yyjson_val *value, const char **ret, struct toolrack_error *err) {
-    size_t length = yyjson_get_len(value);
-    *ret = yyjson_get_str(value);
-    return *ret != NULL && length > 0 && length <= FIND_MAX && strlen(*ret) == length
-                   ? 0
-                   : error_set_field(err, TOOLRACK_E_INVALID_ARGUMENTS, "/find",
-                                     "must be a text of 1 to %u bytes", FIND_MAX);
-}
-
-static int read_arguments(yyjson_val *root, struct asked *ret, struct toolrack_error *err) {
-    size_t at;
-    size_t count;
-    yyjson_val *key;
-    yyjson_val *value;
-    int code = 0;
-    json_obj_foreach (root, at, count, key, value) {
-        if (code == 0 && yyjson_equals_str(key, "id")) {
-            code = read_number(value, "/id", 1, &ret->id, err);
-        } else if (code == 0 && yyjson_equals_str(key, "offset")) {
-            code = read_number(value, "/offset", 0, &ret->offset, err);
-        } else if (code == 0 && yyjson_equals_str(key, "length")) {
-            code = read_number(value, "/length", 1, &ret->length, err);
-        } else if (code == 0 && yyjson_equals_str(key, "find")) {
-            code = read_find(value, &ret->find, err);
-        } else if (code == 0) {
-            code = error_set(err, TOOLRACK_E_INVALID_ARGUMENTS,
-                             "there is no argument \"%.64s\"; there are id, offset, length and "
-                             "find",
-                             yyjson_get_str(key));
-        }
+/* As the arguments of each tool are read. */
+static int read_arguments(const struct agent_results *results, const struct format_call *call,
+                          struct run *run, struct asked *ret, struct toolrack_error *err) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(schema, sizeof schema - 1, 0);
+    struct schema *compiled = NULL;
+    int code = doc != NULL ? schema_compile(yyjson_doc_get_root(doc), NULL, &compiled, err)
+                           : error_oom(err);
+    if (code == 0) {
+        enum toolrack_tolerance tolerance = (enum toolrack_tolerance)toolrack_format_tolerance(
+                results->tools->host, results->tools->app->format);
+        code = call_take_arguments(run, compiled, tolerance, call->arguments,
+                                   call->arguments_length, err);
     }
-    return code == 0 && ret->id == 0
-                   ? error_set_field(err, TOOLRACK_E_INVALID_ARGUMENTS, "/id", "is required")
-                   : code;
+    schema_destroy(compiled);
+    yyjson_val *find = code == 0 ? yyjson_obj_get(run->arguments, "find") : NULL;
+    if (find != NULL && strlen(yyjson_get_str(find)) != yyjson_get_len(find)) {
+        return error_set_field(err, TOOLRACK_E_INVALID_ARGUMENTS, "/find",
+                               "must be a string without the character U+0000");
+    }
+    if (code == 0) {
+        ret->id = read_number(yyjson_obj_get(run->arguments, "id"), 0);
+        ret->offset = read_number(yyjson_obj_get(run->arguments, "offset"), 0);
+        ret->length = read_number(yyjson_obj_get(run->arguments, "length"), results->part);
+        ret->find = yyjson_get_str(find);
+    }
+    return code;
 }
 
 static int read_part(const struct agent_results *results, const struct asked *asked,
@@ -247,15 +238,12 @@ static int find_text(const struct agent_results *results, const struct asked *as
 
 int agent_results_call(const struct agent_results *results, const struct format_call *call,
                        struct buf *out, struct toolrack_error *err) {
-    struct asked asked = {.length = results->part};
+    _Alignas(16) char memory[RUN_FIRST_MEMORY];
+    struct asked asked = {0};
+    struct run run;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    CLEANUP(yyjson_doc_freep)
-    yyjson_doc *doc =
-            yyjson_read(call->arguments, call->arguments_length, YYJSON_READ_BIGNUM_AS_RAW);
-    if (doc == NULL) {
-        return error_oom(err); /* it was read before */
-    }
-    int code = read_arguments(yyjson_doc_get_root(doc), &asked, err);
+    run_init(&run, NULL, memory, sizeof memory);
+    int code = read_arguments(results, call, &run, &asked, err);
     if (code == 0) {
         code = asked.find != NULL ? find_text(results, &asked, &text, err)
                                   : read_part(results, &asked, &text, err);
@@ -264,6 +252,7 @@ int agent_results_call(const struct agent_results *results, const struct format_
         buf_add_json_string(out, text.data, text.length);
         code = text.failed || out->failed ? error_oom(err) : 0;
     }
+    run_finish(&run);
     error_set_tool(err, call->name);
     return code;
 }

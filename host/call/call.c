@@ -278,6 +278,47 @@ __attribute__((noinline, cold)) static int refuse_arguments(const struct schema 
     return code;
 }
 
+/* Change arguments that do not fit, as far as the tolerance allows.
+ * @param changes  receives what was changed, to be freed; NULL: nothing may be
+ * @return 0; TOOLRACK_E_NO_MEMORY */
+static int tolerate(struct run *run, const struct schema *schema, enum toolrack_tolerance tolerance,
+                    yyjson_val **arguments, struct schema_changes **changes, bool *fits,
+                    struct toolrack_error *err) {
+    const yyjson_alc alc = arena_alc(&run->arena);
+    *fits = false;
+    if (tolerance <= TOOLRACK_TOLERANCE_EXACT) {
+        return 0;
+    }
+    *changes = malloc(sizeof **changes);
+    if (*changes == NULL) {
+        return error_oom(err);
+    }
+    *fits = schema_tolerate(schema, *arguments,
+                            tolerance == TOOLRACK_TOLERANCE_LAX ? SCHEMA_LAX : SCHEMA_JSON_TEXT,
+                            &alc, arguments, *changes);
+    return 0;
+}
+
+/* The tolerance for a call. */
+static enum toolrack_tolerance tolerance_of(const struct call *call) {
+    return call->host->tolerance != NULL
+                   ? call->host->tolerance(call->host->user, call->tool, &call->options)
+                   : TOOLRACK_TOLERANCE_EXACT;
+}
+
+int call_take_arguments(struct run *run, const struct schema *schema,
+                        enum toolrack_tolerance tolerance, const char *arguments, size_t length,
+                        struct toolrack_error *err) {
+    CLEANUP(freep) struct schema_changes *changes = NULL;
+    int code = run_parse(run, arguments, length, err);
+    if (code < 0 || schema_validate(schema, run->arguments, NULL)) {
+        return code;
+    }
+    bool fits = false;
+    code = tolerate(run, schema, tolerance, &run->arguments, &changes, &fits, err);
+    return code < 0 || fits ? code : refuse_arguments(schema, run->arguments, NULL, err);
+}
+
 int call_check_arguments(const struct toolrack_tool *tool, const char *arguments, size_t length,
                          struct toolrack_error *err) {
     _Alignas(16) char memory[RUN_FIRST_MEMORY];
@@ -287,10 +328,9 @@ int call_check_arguments(const struct toolrack_tool *tool, const char *arguments
     int code = prepared != NULL ? 0 : registration_compile(tool->reg, &compiled, err);
     const struct schema *schema = prepared != NULL ? prepared->schema : compiled;
     run_init(&run, &run_host, memory, sizeof memory);
-    code = code == 0 ? run_parse(&run, arguments, length, err) : code;
-    if (code == 0 && !schema_validate(schema, run.arguments, NULL)) {
-        code = refuse_arguments(schema, run.arguments, NULL, err);
-    }
+    code = code == 0 ? call_take_arguments(&run, schema, TOOLRACK_TOLERANCE_EXACT, arguments,
+                                           length, err)
+                     : code;
     run_finish(&run);
     schema_destroy(compiled);
     if (code < 0) {
@@ -337,41 +377,16 @@ static void hide_in_refusal(const struct call *call, struct toolrack_error *err)
     }
 }
 
-/* Change arguments that do not fit, as far as the tolerance for this call allows.
- * @param changes  receives what was changed, to be freed; NULL: nothing may be
- * @return 0; TOOLRACK_E_NO_MEMORY */
-static int tolerate(const struct call *call, const struct schema *schema, const yyjson_alc *alc,
-                    yyjson_val **arguments, struct schema_changes **changes, bool *fits,
-                    struct toolrack_error *err) {
-    enum toolrack_tolerance tolerance =
-            call->host->tolerance != NULL
-                    ? call->host->tolerance(call->host->user, call->tool, &call->options)
-                    : TOOLRACK_TOLERANCE_EXACT;
-    *fits = false;
-    if (tolerance <= TOOLRACK_TOLERANCE_EXACT) {
-        return 0;
-    }
-    *changes = malloc(sizeof **changes);
-    if (*changes == NULL) {
-        return error_oom(err);
-    }
-    *fits = schema_tolerate(schema, *arguments,
-                            tolerance == TOOLRACK_TOLERANCE_LAX ? SCHEMA_LAX : SCHEMA_JSON_TEXT,
-                            alc, arguments, *changes);
-    return 0;
-}
-
 /* Arguments that do not fit: change them as far as the tolerance for this call allows, or tell what
  * is wrong with them. Not in the frames of its callers, as refuse_arguments(). */
 __attribute__((noinline, cold)) static int take_tolerantly(struct call *call,
                                                            struct checking *checking,
                                                            struct toolrack_error *err) {
     const struct schema *schema = checking->prepared->schema;
-    yyjson_alc alc = arena_alc(&call->run.arena);
     yyjson_val *taken = call->run.arguments;
     CLEANUP(freep) struct schema_changes *changes = NULL;
     bool fits;
-    int code = tolerate(call, schema, &alc, &taken, &changes, &fits, err);
+    int code = tolerate(&call->run, schema, tolerance_of(call), &taken, &changes, &fits, err);
     if (code < 0 || !fits) {
         return code < 0 ? code : refuse_arguments(schema, taken, NULL, err);
     }
@@ -402,9 +417,9 @@ void call_explain_arguments(const struct call_host *host, struct toolrack_tool *
     int code = prepared != NULL ? run_parse(&call.run, arguments, length, &explained)
                                 : TOOLRACK_E_INVALID;
     if (code == 0 && !schema_validate(prepared->schema, call.run.arguments, NULL)) {
-        yyjson_alc alc = arena_alc(&call.run.arena);
         yyjson_val *taken = call.run.arguments;
-        code = tolerate(&call, prepared->schema, &alc, &taken, &changes, &fits, &explained);
+        code = tolerate(&call.run, prepared->schema, tolerance_of(&call), &taken, &changes, &fits,
+                        &explained);
         if (code == 0 && !fits) {
             code = refuse_arguments(prepared->schema, taken, naming, &explained);
             hide_in_refusal(&call, &explained);
@@ -422,23 +437,18 @@ bool call_takes_arguments(const struct call_host *host, struct toolrack_tool *to
                           size_t length) {
     _Alignas(16) char memory[RUN_FIRST_MEMORY];
     const struct prepared *prepared = registration_prepared(tool->reg);
-    CLEANUP(freep) struct schema_changes *changes = NULL;
     struct toolrack_error unheard;
     struct schema *compiled = NULL;
     struct call call;
-    bool takes = false;
     call_init(&call, host, tool, options, memory, sizeof memory);
     int code = prepared != NULL ? 0 : registration_compile(tool->reg, &compiled, &unheard);
     const struct schema *schema = prepared != NULL ? prepared->schema : compiled;
-    code = code == 0 ? run_parse(&call.run, arguments, length, &unheard) : code;
-    if (code == 0 && !(takes = schema_validate(schema, call.run.arguments, NULL))) {
-        yyjson_alc alc = arena_alc(&call.run.arena);
-        yyjson_val *taken = call.run.arguments;
-        (void)tolerate(&call, schema, &alc, &taken, &changes, &takes, &unheard);
-    }
+    code = code == 0 ? call_take_arguments(&call.run, schema, tolerance_of(&call), arguments,
+                                           length, &unheard)
+                     : code;
     call_finish(&call);
     schema_destroy(compiled);
-    return takes;
+    return code == 0;
 }
 
 static int fill_defaults(struct call *call, const struct prepared *prepared,

@@ -187,6 +187,15 @@ int call_stage(const struct call_host *host, const char *name, struct toolrack_t
 #define CALL_COPY_WORDS_ROOM 256
 const char *call_copy_words(const struct plugin *plugin, char ret[CALL_COPY_WORDS_ROOM]);
 
+/** Read arguments, check them against a schema, and change them as far as a tolerance allows, as
+ * for each tool: also for one that is in no registry.
+ * @param run  begun; on success its `arguments` are those to be taken
+ * @return 0; TOOLRACK_E_INVALID_ARGUMENTS, with all mistakes; TOOLRACK_E_LIMIT_EXCEEDED;
+ *         TOOLRACK_E_NO_MEMORY. [any-thread] */
+int call_take_arguments(struct run *run, const struct schema *schema,
+                        enum toolrack_tolerance tolerance, const char *arguments, size_t length,
+                        struct toolrack_error *err);
+
 /** Whether a call of `tool` would take these arguments, by the schema alone.
  * @param err  may be NULL; names the tool
  * @return 0; TOOLRACK_E_INVALID_ARGUMENTS; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY.

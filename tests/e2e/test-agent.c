@@ -915,15 +915,18 @@ static void what_cannot_be_read_is_told_to_the_model(void **state) {
     (void)state;
     need_provider();
     write_book("");
-    EXPECT(BOOK("reads-wrongly"), 0, "Last: \"InvalidArguments: *id*is required*\"\n", NULL);
+    EXPECT(BOOK("reads-wrongly"), 0,
+           "Last: \"InvalidArguments: /id: required property *id* is missing\"\n", NULL);
     EXPECT_REQUESTS(
-            "/7/body/messages/4/content", "\"NotFound: *no result 2; 1 *\"",
-            "/7/body/messages/6/content",
+            "/9/body/messages/4/content", "\"NotFound: *no result 2; 1 *\"",
+            "/9/body/messages/6/content",
             "\"InvalidArguments: *offset*9300000000000000000 is behind the end *6000 bytes*\"",
-            "/7/body/messages/8/content", "\"InvalidArguments: *offset*whole number*\"",
-            "/7/body/messages/10/content", "\"InvalidArguments: *offset*whole number*\"",
-            "/7/body/messages/12/content", "\"InvalidArguments: *id*whole number*\"",
-            "/7/body/messages/14/content", "\"InvalidArguments: *no argument*path*\"");
+            "/9/body/messages/8/content", "\"InvalidArguments: *offset*is behind the end*\"",
+            "/9/body/messages/10/content", "\"InvalidArguments: /offset: must be at least 0*\"",
+            "/9/body/messages/12/content", "\"InvalidArguments: /id: must be an integer*\"",
+            "/9/body/messages/14/content", "\"InvalidArguments: /path: unknown property*\"",
+            "/9/body/messages/16/content", "\"InvalidArguments: /id: is given twice*\"",
+            "/9/body/messages/18/content", "\"[Bytes 250 to 253 of 6000;*\"");
     /* What another conversation keeps is not there. */
     EXPECT(BOOK("reads-old"), 0, "Last: \"NotFound: *'read_result'*\"\n", NULL);
 }
