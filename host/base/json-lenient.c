@@ -59,6 +59,10 @@ bool json_add_without_halves(struct buf *out, const char *text, size_t length, b
 
 yyjson_doc *json_read_lenient(const char *text, size_t length, yyjson_read_flag flags,
                               const yyjson_alc *alc, yyjson_read_err *ret_why) {
+    static const char mark[] = "\xef\xbb\xbf";
+    size_t skipped = length >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
+    text += skipped;
+    length -= skipped;
     /* yyjson writes to its input only with a flag that is not set here. */
     yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text, length, flags, alc, ret_why);
     CLEANUP(buf_finish) struct buf mended = BUF_INIT;
@@ -70,5 +74,6 @@ yyjson_doc *json_read_lenient(const char *text, size_t length, yyjson_read_flag 
         ret_why->code = YYJSON_READ_ERROR_MEMORY_ALLOCATION;
         ret_why->msg = "out of memory";
     }
+    ret_why->pos += skipped;
     return doc;
 }

@@ -1,4 +1,5 @@
-/* json-lenient.h - JSON text of others with half a surrogate pair in it. */
+/* json-lenient.h - JSON text of others with half a surrogate pair in it, or a mark of byte order
+ * before it. */
 #pragma once
 
 #include <yyjson.h>
@@ -12,6 +13,7 @@
 bool json_add_without_halves(struct buf *out, const char *text, size_t length, bool keep);
 
 /** Read JSON text that others wrote, as yyjson_read_opts() does; but half a surrogate pair becomes
- * U+FFFD instead of making all of the text unreadable. [any-thread] */
+ * U+FFFD instead of making all of the text unreadable, and a mark of byte order (U+FEFF) before it
+ * is skipped, as RFC 8259 allows. [any-thread] */
 yyjson_doc *json_read_lenient(const char *text, size_t length, yyjson_read_flag flags,
                               const yyjson_alc *alc, yyjson_read_err *ret_why);

@@ -37,10 +37,12 @@ static int read_turn(struct turn_reader *reader, yyjson_val *root) {
     size_t count;
     yyjson_val *block;
     yyjson_arr_foreach (content, at, count, block) {
+        code = code < 0 ? code : turn_check_element(reader, block, "/content", at);
         if (code == 0 && turn_is(yyjson_obj_get(block, "type"), "tool_use")) {
             code = read_call(reader, block);
         }
     }
+    code = code < 0 ? code : turn_check_role(reader, root, "");
     return code == 0 && is_cut_off(root, content) ? turn_cut_off(reader) : code;
 }
 

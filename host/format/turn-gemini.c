@@ -4,6 +4,7 @@
  * ("`function_response.parts` is not supported for this model",
  * https://github.com/google-gemini/gemini-cli/issues/19436). Which types it takes is said in
  * https://ai.google.dev/gemini-api/docs/function-calling#multimodal-function-responses. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,23 +15,33 @@
 /* The first generation that takes media in results. */
 #define FIRST_WITH_MEDIA 3u
 
+/* The call of a part; NULL: it has none. Google's SDKs write both spellings, and null for none. */
+static yyjson_val *call_of(yyjson_val *part) {
+    yyjson_val *call = yyjson_obj_get(part, "functionCall");
+    call = call != NULL ? call : yyjson_obj_get(part, "function_call");
+    return yyjson_is_null(call) ? NULL : call;
+}
+
 static int read_content(struct turn_reader *reader, yyjson_val *content, const char *place) {
     yyjson_val *parts = yyjson_obj_get(content, "parts");
     if (!yyjson_is_obj(content) || (parts != NULL && !yyjson_is_arr(parts))) {
         return turn_refuse(reader, place, "expected an object with an array 'parts'");
     }
+    char list[64];
+    (void)snprintf(list, sizeof list, "%s/parts", place);
     int code = 0;
     size_t at;
     size_t count;
     yyjson_val *part;
     yyjson_arr_foreach (parts, at, count, part) {
-        yyjson_val *call = yyjson_obj_get(part, "functionCall");
+        yyjson_val *call = call_of(part);
+        code = code < 0 ? code : turn_check_element(reader, part, list, at);
         if (code == 0 && call != NULL) {
             code = turn_add_call(reader, call, yyjson_obj_get(call, "id"),
                                  yyjson_obj_get(call, "name"), yyjson_obj_get(call, "args"));
         }
     }
-    return code;
+    return code < 0 ? code : turn_check_role(reader, content, place);
 }
 
 /* A candidate that was stopped before it began has no content, and a blocked request has no

@@ -16,10 +16,11 @@ static int read_message(struct turn_reader *reader, yyjson_val *message, const c
         return code;
     }
     code = turn_add_call(reader, lone, NULL, name, yyjson_obj_get(lone, "arguments"));
-    if (code == 0) {
-        reader->message->calls[0].is_lone = true;
+    if (code < 0) {
+        return code;
     }
-    return code;
+    reader->message->calls[0].is_lone = true;
+    return turn_check_role(reader, message, place);
 }
 
 static int read_choice(struct turn_reader *reader, yyjson_val *choice) {

@@ -26,6 +26,41 @@ int turn_refuse(struct turn_reader *reader, const char *place, const char *what)
                            toolrack_format_name(reader->message->format), what);
 }
 
+int turn_check_element(struct turn_reader *reader, yyjson_val *element, const char *place,
+                       size_t index) {
+    if (yyjson_is_obj(element)) {
+        return 0;
+    }
+    char at[JSON_POINTER_MAX];
+    (void)snprintf(at, sizeof at, "%s/%zu", place, index);
+    return turn_refuse(reader, at, "expected an object");
+}
+
+bool turn_is_models(yyjson_val *object) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    json_obj_foreach (object, at, count, key, value) {
+        if (turn_is(key, "role") && yyjson_is_str(value) && yyjson_get_len(value) > 0 &&
+            !turn_is(value, "assistant") && !turn_is(value, "model")) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int turn_check_role(struct turn_reader *reader, yyjson_val *message, const char *place) {
+    if (reader->message->count == 0 || turn_is_models(message)) {
+        return 0;
+    }
+    char at[JSON_POINTER_MAX];
+    (void)snprintf(at, sizeof at, "%s/role", place);
+    return turn_refuse(reader, at,
+                       "it has calls, and only those of a model are made: the role must be "
+                       "\"assistant\" or \"model\"");
+}
+
 bool turn_is_error(struct turn_reader *reader, yyjson_val *object, const char *place) {
     yyjson_val *error = yyjson_obj_get(object, "error");
     yyjson_val *message = yyjson_is_obj(error) ? yyjson_obj_get(error, "message") : error;
@@ -222,19 +257,20 @@ int turn_read_tool_calls(struct turn_reader *reader, yyjson_val *message, const 
     if (calls == NULL || yyjson_is_null(calls)) {
         return 0;
     }
+    char list[64];
+    (void)snprintf(list, sizeof list, "%s/tool_calls", place);
     if (!yyjson_is_arr(calls)) {
-        char at[64];
-        (void)snprintf(at, sizeof at, "%s/tool_calls", place);
-        return turn_refuse(reader, at, "it must be an array");
+        return turn_refuse(reader, list, "it must be an array");
     }
     int code = 0;
     size_t at;
     size_t count;
     yyjson_val *call;
     yyjson_arr_foreach (calls, at, count, call) {
+        code = code < 0 ? code : turn_check_element(reader, call, list, at);
         code = code < 0 ? code : read_tool_call(reader, call);
     }
-    return code;
+    return code < 0 ? code : turn_check_role(reader, message, place);
 }
 
 /* ------------------------------------------------------------------- writing */

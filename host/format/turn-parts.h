@@ -85,6 +85,21 @@ int turn_cut_off(struct turn_reader *reader);
 /** Refuse the message: `what` is wrong at `place`, a JSON Pointer. */
 int turn_refuse(struct turn_reader *reader, const char *place, const char *what);
 
+/** Refuse the message if an element of one of its lists is no object: what it says would be lost.
+ * @param place  of the list
+ * @return 0; TOOLRACK_E_INVALID */
+int turn_check_element(struct turn_reader *reader, yyjson_val *element, const char *place,
+                       size_t index);
+
+/** Whether an object is a model's by its role: it says none, or "assistant" or "model". Readers
+ * differ in which of two roles counts, so all must be. */
+bool turn_is_models(yyjson_val *object);
+
+/** Refuse a message with calls that are not a model's by its role.
+ * @param place  of the message
+ * @return 0; TOOLRACK_E_INVALID */
+int turn_check_role(struct turn_reader *reader, yyjson_val *message, const char *place);
+
 /** Whether an object of a response reports a failure; then err is set.
  * @param place  JSON Pointer of its `error` */
 bool turn_is_error(struct turn_reader *reader, yyjson_val *object, const char *place);

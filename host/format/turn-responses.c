@@ -2,8 +2,13 @@
 #include "base/cleanup.h"
 #include "format/turn-parts.h"
 
+/* An item that is another's by its role is no call, whatever its type: the agent leaves it out of
+ * the conversation too. */
 static int read_item(struct turn_reader *reader, yyjson_val *item) {
     yyjson_val *type = yyjson_obj_get(item, "type");
+    if (!turn_is_models(item)) {
+        return 0;
+    }
     if (turn_is(type, "custom_tool_call")) {
         return turn_add_custom(reader, item, yyjson_obj_get(item, "call_id"),
                                yyjson_obj_get(item, "name"));
@@ -17,12 +22,13 @@ static int read_item(struct turn_reader *reader, yyjson_val *item) {
                                                                               : code;
 }
 
-static int read_items(struct turn_reader *reader, yyjson_val *items) {
+static int read_items(struct turn_reader *reader, yyjson_val *items, const char *place) {
     int code = 0;
     size_t at;
     size_t count;
     yyjson_val *item;
     yyjson_arr_foreach (items, at, count, item) {
+        code = code < 0 ? code : turn_check_element(reader, item, place, at);
         code = code < 0 ? code : read_item(reader, item);
     }
     return code;
@@ -30,14 +36,14 @@ static int read_items(struct turn_reader *reader, yyjson_val *items) {
 
 static int read_turn(struct turn_reader *reader, yyjson_val *root) {
     if (yyjson_is_arr(root)) {
-        return read_items(reader, root);
+        return read_items(reader, root, "");
     }
     yyjson_val *output = yyjson_obj_get(root, "output");
     if (output == NULL && yyjson_is_str(yyjson_obj_get(root, "type"))) {
         return read_item(reader, root);
     }
     return yyjson_is_arr(output)
-                   ? read_items(reader, output)
+                   ? read_items(reader, output, "/output")
                    : turn_refuse(reader, output != NULL ? "/output" : "",
                                  "expected a response with an array 'output', or that array");
 }

@@ -371,6 +371,107 @@ static void what_is_no_message_is_refused_with_its_place(void **state) {
     refused(TOOLRACK_FORMAT_COUNT, "{}", "", "number");
 }
 
+/* What stands in a list in place of an object is not skipped, as if it said nothing. */
+static void what_is_no_object_in_a_list_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        enum toolrack_format format;
+        const char *before;
+        const char *after;
+        const char *place;
+    } lists[] = {
+            {TOOLRACK_FORMAT_OPENAI, "{\"tool_calls\":[", "]}", "/tool_calls/0"},
+            {TOOLRACK_FORMAT_OPENAI, "{\"choices\":[{\"message\":{\"tool_calls\":[{},", "]}}]}",
+             "/choices/0/message/tool_calls/1"},
+            {TOOLRACK_FORMAT_OPENAI, "{\"choices\":[", "]}", "/choices/0/message"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES, "[", "]", "/0"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES, "{\"output\":[{},", "]}", "/output/1"},
+            {TOOLRACK_FORMAT_ANTHROPIC, "{\"content\":[{\"type\":\"text\"},", "]}", "/content/1"},
+            {TOOLRACK_FORMAT_GEMINI, "{\"parts\":[", "]}", "/parts/0"},
+            {TOOLRACK_FORMAT_GEMINI, "{\"candidates\":[{\"content\":{\"parts\":[{},", "]}}]}",
+             "/candidates/0/content/parts/1"},
+            {TOOLRACK_FORMAT_OLLAMA, "{\"message\":{\"tool_calls\":[", "]}}",
+             "/message/tool_calls/0"},
+            {TOOLRACK_FORMAT_MCP, "[", "]", "/0"},
+    };
+    static const char *const odd[] = {"null", "4", "\"x\"", "[{}]", "true"};
+    for (size_t i = 0; i < ARRAY_LENGTH(lists) * ARRAY_LENGTH(odd); i++) {
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        size_t list = i / ARRAY_LENGTH(odd);
+        buf_printf(&text, "%s%s%s", lists[list].before, odd[i % ARRAY_LENGTH(odd)],
+                   lists[list].after);
+        refused(lists[list].format, text.data, lists[list].place, "expected");
+    }
+}
+
+/* The number of calls in a message. */
+static size_t count_calls(enum toolrack_format format, const char *text) {
+    struct format_message message;
+    struct toolrack_error err;
+    if (format_read_message(format, text, strlen(text), &message, &err) < 0) {
+        fail_msg("%s: %s", text, err.message);
+    }
+    size_t count = message.count;
+    format_message_finish(&message);
+    return count;
+}
+
+#define OPENAI_CALL "\"tool_calls\":[{\"id\":\"1\",\"function\":{\"name\":\"a\"}}]"
+
+static void only_calls_of_a_model_are_made(void **state) {
+    (void)state;
+    static const char *const roles[] = {"user", "system", "tool", "developer", "Assistant"};
+    static const char *const models[] = {"\"role\":\"assistant\",", "\"role\":\"model\",",
+                                         "\"role\":\"\",", "\"role\":null,", ""};
+    static const struct {
+        enum toolrack_format format;
+        const char *before;
+        const char *after;
+        const char *place;
+    } rows[] = {
+            {TOOLRACK_FORMAT_OPENAI, "{", OPENAI_CALL "}", "/role"},
+            {TOOLRACK_FORMAT_OPENAI, "{", "\"function_call\":{\"name\":\"a\"}}", "/role"},
+            {TOOLRACK_FORMAT_OPENAI, "{\"choices\":[{\"message\":{", OPENAI_CALL "}}]}",
+             "/choices/0/message/role"},
+            {TOOLRACK_FORMAT_ANTHROPIC, "{",
+             "\"content\":[{\"type\":\"tool_use\",\"name\":\"a\",\"input\":{}}]}", "/role"},
+            {TOOLRACK_FORMAT_GEMINI, "{", "\"parts\":[{\"functionCall\":{\"name\":\"a\"}}]}",
+             "/role"},
+            {TOOLRACK_FORMAT_OLLAMA, "{", OPENAI_CALL "}", "/role"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        for (size_t k = 0; k < ARRAY_LENGTH(roles); k++) {
+            CLEANUP(buf_finish) struct buf text = BUF_INIT;
+            buf_printf(&text, "%s\"role\":\"assistant\",\"role\":\"%s\",%s", rows[i].before,
+                       roles[k], rows[i].after);
+            refused(rows[i].format, text.data, rows[i].place, "only those of a model");
+        }
+        for (size_t k = 0; k < ARRAY_LENGTH(models); k++) {
+            CLEANUP(buf_finish) struct buf text = BUF_INIT;
+            buf_printf(&text, "%s%s%s", rows[i].before, models[k], rows[i].after);
+            assert_int_equal(count_calls(rows[i].format, text.data), 1);
+        }
+    }
+    assert_int_equal(count_calls(TOOLRACK_FORMAT_OPENAI, "{\"role\":\"user\"}"), 0);
+    /* Of the items of a response those of others are no calls. */
+    assert_int_equal(count_calls(TOOLRACK_FORMAT_OPENAI_RESPONSES,
+                                 "[{\"type\":\"function_call\",\"role\":\"user\",\"name\":\"a\"},"
+                                 "{\"type\":\"custom_tool_call\",\"role\":\"tool\",\"name\":\"a\"},"
+                                 "{\"type\":\"function_call\",\"role\":\"assistant\",\"name\":"
+                                 "\"b\"}]"),
+                     1);
+}
+
+static void other_spellings_are_read(void **state) {
+    (void)state;
+    assert_int_equal(
+            count_calls(TOOLRACK_FORMAT_GEMINI,
+                        "\xef\xbb\xbf{\"role\":\"model\",\"parts\":[{\"functionCall\":null},"
+                        "{\"function_call\":{\"name\":\"a\"}},{\"text\":\"b\"}]}"),
+            1);
+    refused(TOOLRACK_FORMAT_OPENAI, "\xef\xbb\xbf{\"a\":", "", "at byte 8");
+}
+
 /* A message of `count` calls. */
 static char *many_calls(unsigned count) {
     struct buf text = BUF_INIT;
@@ -606,6 +707,9 @@ int main(void) {
             cmocka_unit_test(what_is_no_message_is_refused_with_its_place),
             cmocka_unit_test(a_message_has_so_many_calls_and_no_more),
             cmocka_unit_test(a_name_with_a_zero_byte_is_no_name),
+            cmocka_unit_test(what_is_no_object_in_a_list_is_refused),
+            cmocka_unit_test(only_calls_of_a_model_are_made),
+            cmocka_unit_test(other_spellings_are_read),
             cmocka_unit_test(a_call_that_was_cut_off_is_not_made),
             cmocka_unit_test(formats_have_names),
             cmocka_unit_test(content_of_other_types_is_empty),
