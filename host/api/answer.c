@@ -109,11 +109,27 @@ static void turn_finish(struct turn *turn) {
 
 /* ------------------------------------------------------------------- names */
 
-/* How the definitions call tools and properties; NULL: no memory, or an unknown profile. */
+/* The names of the definitions that the model was given, else of an export now: a reference. */
+static int take_names(const struct turn *turn, struct toolrack_text **ret,
+                      struct toolrack_error *err) {
+    const struct toolrack_text *given = turn->options->definitions;
+    if (given == NULL) {
+        return export_names(turn->host, turn->message.format, turn->offered, ret, err);
+    }
+    if (given->names == NULL || given->format != turn->message.format) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the definitions are none of the format '%s': give the text that "
+                         "toolrack_export() gave for the model",
+                         toolrack_format_name(turn->message.format));
+    }
+    *ret = text_ref(given->names);
+    return 0;
+}
+
+/* How the definitions call tools and properties; NULL: no memory, or they are not to be had. */
 static yyjson_val *turn_names(struct turn *turn, struct toolrack_error *err) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    if (turn->names == NULL &&
-        export_names(turn->host, turn->message.format, turn->offered, &text, err) == 0) {
+    if (turn->names == NULL && take_names(turn, &text, err) == 0) {
         size_t length = 0;
         const char *json = toolrack_text_data(text, &length);
         turn->own_names = yyjson_read(json, length, 0);
@@ -963,7 +979,7 @@ int answer_message(struct toolrack *host, enum toolrack_format format, const cha
     }
     turn.offered = taken.offered;
     turn.names = extra != NULL ? extra->names : NULL;
-    turn.is_limited = turn.offered != NULL || turn.names != NULL;
+    turn.is_limited = turn.offered != NULL || taken.definitions != NULL || turn.names != NULL;
     if (taken.tolerance == TOOLRACK_TOLERANCE_UNSET) {
         taken.tolerance = (uint64_t)toolrack_format_tolerance(host, format);
     }

@@ -62,13 +62,13 @@ static bool define(const struct snapshot *snapshot, enum toolrack_format format,
         format_definitions(format, tools, count, NULL, &out, NULL, &names, NULL) < 0) {
         return false;
     }
-    CLEANUP(toolrack_text_unrefp) struct toolrack_text *definitions = text_create(&out);
-    ret[SNAPSHOT_NAMES] = names_text(&names);
-    if (definitions == NULL || ret[SNAPSHOT_NAMES] == NULL) {
-        toolrack_text_unref(ret[SNAPSHOT_NAMES]);
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *named = names_text(&names);
+    struct toolrack_text *definitions = text_create_definitions(&out, format, named);
+    if (definitions == NULL) {
         return false;
     }
-    ret[SNAPSHOT_DEFINITIONS] = STEAL(definitions);
+    ret[SNAPSHOT_DEFINITIONS] = definitions;
+    ret[SNAPSHOT_NAMES] = STEAL(named);
     return true;
 }
 
@@ -271,20 +271,21 @@ static int export_selected(struct toolrack *host, enum toolrack_format format,
     int code = selection.no_memory ? error_oom(err)
                                    : write_selected(&selection, format, &limits, &out, err);
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *report = NULL;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *names = NULL;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     if (code == 0 && ret->report != NULL) {
         code = finish_report(&selection, &report, err);
     }
-    if (code == 0 && ret->text != NULL) {
-        text = text_create(&out);
-        code = text != NULL ? 0 : error_oom(err);
-    }
-    if (code == 0 && ret->names != NULL) {
-        *ret->names = names_text(&selection.names);
-        code = *ret->names != NULL ? 0 : error_oom(err);
+    if (code == 0) {
+        names = names_text(&selection.names);
+        text = ret->text != NULL ? text_create_definitions(&out, format, names) : NULL;
+        code = names != NULL && (text != NULL || ret->text == NULL) ? 0 : error_oom(err);
     }
     if (code < 0) {
         return code;
+    }
+    if (ret->names != NULL) {
+        *ret->names = STEAL(names);
     }
     if (ret->text != NULL) {
         *ret->text = STEAL(text);

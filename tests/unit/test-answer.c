@@ -179,6 +179,22 @@ static const struct tr_plugin plugin_tools = {.magic = TR_MAGIC,
                                               .tool_size = sizeof(struct tr_tool),
                                               .tools = tools_of_tools};
 
+/* Comes and goes. */
+static tr_status late(struct tr_call *call) {
+    return tr_reply_text(call, "here");
+}
+TR_JSON_TOOL(late, "Comes late", TR_SCHEMA({"type" : "object"}))
+static const struct tr_tool *const late_tools[] = {&tr_tool_late};
+static const struct tr_plugin plugin_late = {.magic = TR_MAGIC,
+                                             .size = sizeof(struct tr_plugin),
+                                             .abi_major = TR_ABI_MAJOR,
+                                             .abi_minor = TR_ABI_MINOR,
+                                             .id = "late",
+                                             .version = "1.0.0",
+                                             .tool_count = ARRAY_LENGTH(late_tools),
+                                             .tool_size = sizeof(struct tr_tool),
+                                             .tools = late_tools};
+
 static struct toolrack *host;
 
 static int open_host(void **state) {
@@ -587,6 +603,64 @@ static void what_was_not_offered_is_not_found(void **state) {
                           "png\",\"data\":\"iVBORw==\"}}]") "," RESULT("b", "\"2.0\""));
 }
 
+/* What was registered after the export is not called, nor what was removed. */
+static void only_what_was_exported_is_called(void **state) {
+    (void)state;
+    static const char *const allow[] = {"add", "late", "keys", NULL};
+    static const char *const nobody[] = {NULL};
+    struct toolrack_export_options export = TOOLRACK_EXPORT_OPTIONS_INIT;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_error err;
+    static const struct call_row before[] = {
+            {A, "add", "{\"a\":1}", "\"2.0\""},
+            {A, "functions.late", "{}",
+             FAILURE("NotFound: Tool 'functions.late' not found; it was not offered")},
+            {A, "late", "{}", FAILURE("NotFound: Tool 'late' not found; it was not offered")},
+            {A, "keys", "{\"filter_name__6cbf7116ed87\":\"x\"}",
+             "\"{\\\"filter[name]\\\":\\\"x\\\"}\""},
+    };
+    static const struct call_row after[] = {
+            {A, "add", "{\"a\":1}", "\"2.0\""},
+            {A, "late", "{}", "\"here\""},
+    };
+    static const struct call_row gone[] = {
+            {A, "late", "{}", FAILURE("NotFound: Tool 'late' not found")},
+    };
+    const struct toolrack_export_options *const exports[] = {NULL, &export};
+    export.allow = allow;
+    for (size_t i = 0; i < ARRAY_LENGTH(exports); i++) {
+        CLEANUP(toolrack_text_unrefp) struct toolrack_text *early = NULL;
+        CLEANUP(toolrack_text_unrefp) struct toolrack_text *late = NULL;
+        assert_int_equal(toolrack_export(host, A, exports[i], &early, NULL, &err), 0);
+        assert_int_equal(toolrack_register(host, &plugin_late, NULL, &err), 0);
+        assert_int_equal(toolrack_export(host, A, exports[i], &late, NULL, &err), 0);
+        options.definitions = early;
+        check_calls(before, ARRAY_LENGTH(before), &options);
+        options.definitions = late;
+        check_calls(after, ARRAY_LENGTH(after), &options);
+        assert_int_equal(toolrack_unregister_name(host, "late", &err), 0);
+        check_calls(gone, ARRAY_LENGTH(gone), &options);
+    }
+    /* None at all is not all; definitions of another format, or what is none, are refused. */
+    const char *message = MESSAGE(CALL("a", "add", "{}"));
+    for (int i = 0; i < 3; i++) {
+        CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+        CLEANUP(toolrack_text_unrefp) struct toolrack_text *answer = NULL;
+        export.allow = nobody;
+        assert_int_equal(i == 2 ? toolrack_log(host, NULL, &text, &err)
+                                : toolrack_export(host, i == 0 ? A : G, &export, &text, NULL, &err),
+                         0);
+        options.definitions = text;
+        int code = toolrack_answer(host, A, message, strlen(message), &options, &answer, &err);
+        assert_int_equal(code, i == 0 ? 0 : TOOLRACK_E_INVALID);
+        if (i == 0) {
+            assert_non_null(strstr(toolrack_text_data(answer, NULL), "it was not offered"));
+        } else {
+            assert_non_null(strstr(toolrack_error_message(&err), "toolrack_export()"));
+        }
+    }
+}
+
 #undef A
 #undef G
 
@@ -642,6 +716,7 @@ int main(void) {
             cmocka_unit_test(names_and_arguments_that_are_nearly_right_are_taken),
             cmocka_unit_test(mistakes_are_told_by_the_names_that_the_model_was_given),
             cmocka_unit_test(what_was_not_offered_is_not_found),
+            cmocka_unit_test(only_what_was_exported_is_called),
             cmocka_unit_test(a_long_turn_ends),
             cmocka_unit_test(what_is_no_message_is_refused),
     };

@@ -92,20 +92,20 @@ TOOLRACK_API int toolrack_format_tolerance(struct toolrack *host, enum toolrack_
  * A call that cannot be made, or fails, becomes a result that says so; the others go on. Results
  * are in the order of the calls. A call by a name that a definition of this format has, and
  * arguments by its names of properties, are those of the tool; so are a name with a prefix that
- * models invent ("functions.add", "default_api.add", "mcp__server__add") if no tool has all of it,
- * and arguments that are wrapped in one object of the name "arguments", "parameters" or "input" if
- * the tool has no such property.
+ * models invent, if it can mean no other tool ("functions.add", "default_api.add"; "mcp__p__add" of
+ * the plugin "p"), and arguments that are wrapped in one object of the name "arguments",
+ * "parameters" or "input", if the tool takes what is in it and not these.
  *
  * @param message  text of JSON: the assistant's message, or the whole response that holds it
  * @param options  for each call; NULL is all defaults. Its callbacks may run on several threads at
- *                 once. With `offered`, calls of tools that such an export does not have are not
- *                 found
+ *                 once. With `definitions`, calls of tools that these do not have are not found;
+ *                 with `offered`, those that such an export does not have now
  * @param ret      receives a reference: the text of a JSON array of messages (of items for
  *                 OPENAI_RESPONSES, of contents for GEMINI, of JSON-RPC responses for MCP);
  *                 "[]" when the message calls nothing
  * @return 0; TOOLRACK_E_INVALID for a message that is not of this format, with the place,
- *         or an unknown profile in `offered`; TOOLRACK_E_LIMIT_EXCEEDED for more than 1024 calls or
- *         64 MiB; TOOLRACK_E_NO_MEMORY. */
+ *         an unknown profile in `offered`, or `definitions` that are none of this format;
+ * TOOLRACK_E_LIMIT_EXCEEDED for more than 1024 calls or 64 MiB; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_answer(struct toolrack *host, enum toolrack_format format,
                                  const char *message, size_t length,
                                  const struct toolrack_call_options *options,

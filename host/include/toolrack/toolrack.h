@@ -934,6 +934,7 @@ struct toolrack_call_options {
     const char *party;
     /** For toolrack_answer() and toolrack_agent(): the tools that the model was offered, by the
      * options of the export that it was given (see toolrack/format.h); only these can be called.
+     * toolrack_answer() exports them anew: where tools may come and go, see `definitions`.
      * NULL: toolrack_answer() calls any tool, toolrack_agent() offers all. */
     const struct toolrack_export_options *offered;
     /** The run of a plan that it is a call of, for the log; NULL: of none. A run sets it. */
@@ -968,6 +969,11 @@ struct toolrack_call_options {
      * none), for who is asked to approve it. A run sets them. Copied; NULL: of none. */
     const char *node;
     const char *plan;
+    /** For toolrack_answer(): the definitions that the model was given, as toolrack_export() gave
+     * them in the format of the message. Only tools in them can be called, by the names that they
+     * have, whatever was registered since; goes before `offered`, which is exported anew. Borrowed
+     * until the function returns; NULL: none. */
+    const struct toolrack_text *definitions;
 };
 #define TOOLRACK_CALL_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_call_options) }
