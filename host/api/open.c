@@ -573,7 +573,8 @@ static int open_store(struct toolrack *host, const struct places *places,
                  "if anything was, is lost; restore it from a copy if it was cut off",
                  places->state_dir);
     }
-    host->store = store_open(places->state_dir, &reason);
+    host->store = host->options.brief != 0 ? store_open(places->state_dir, &reason)
+                                           : store_open_to_write(places->state_dir, &reason);
     int code = host->store != NULL ? make_keepers(host, places, err) : error_oom(err);
     if (code == 0) {
         code = make_life(host, err);

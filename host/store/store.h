@@ -49,6 +49,8 @@ struct store;
  * nevertheless; it has no settings, and every attempt to store one fails with the same error.
  * @return a store, to be released with store_close(); NULL when out of memory. [any-thread] */
 struct store *store_open(const char *state_dir, struct toolrack_error *err);
+/** The same for a host that will most likely store something: the file is opened only once. */
+struct store *store_open_to_write(const char *state_dir, struct toolrack_error *err);
 
 /** Whether the file of a state folder is there, has no byte and has been so for more than
  * STORE_BLANK_S: it was cut off, or the process that made it has ended. A younger one is being

@@ -212,6 +212,64 @@ static void an_empty_file_is_a_new_store(void **state) {
     assert_accepted();
 }
 
+/* How many settings the file has; -1: it is none. */
+static int settings_in(const char *file) {
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    int count = -1;
+    if (sqlite3_open_v2(file, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+        sqlite3_prepare_v2(db, "SELECT count(*) FROM settings", -1, &statement, NULL) ==
+                SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        count = sqlite3_column_int(statement, 0);
+    }
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(db);
+    return count;
+}
+
+/* Descriptors of the file in this process that may write to it. */
+static int count_writers(void) {
+    struct stat file;
+    struct stat st;
+    int count = 0;
+    assert_int_equal(stat(path, &file), 0);
+    for (int fd = 0; fd < 64; fd++) {
+        int flags = fcntl(fd, F_GETFL);
+        count += flags >= 0 && (flags & O_ACCMODE) == O_RDWR && fstat(fd, &st) == 0 &&
+                 st.st_ino == file.st_ino && st.st_dev == file.st_dev;
+    }
+    return count;
+}
+
+/* A host that will write opens the file once; one that was moved away meanwhile is not written to.
+ */
+static void a_file_is_opened_once_unless_it_is_another(void **state) {
+    (void)state;
+    assert_accepted();
+    struct store *store = store_open_to_write(dir, &err);
+    assert_non_null(store);
+    assert_int_equal(count_writers(), 1);
+    assert_int_equal(decide(store, "calc"), 0);
+    assert_int_equal(count_writers(), 1);
+    store_close(store);
+    assert_int_equal(settings_in(path), 2);
+
+    store = store_open_to_write(dir, &err);
+    assert_non_null(store);
+    assert_int_equal(rename(path, other), 0);
+    assert_accepted(); /* makes another one */
+    assert_int_equal(decide(store, "other"), 0);
+    store_close(store);
+    assert_int_equal(settings_in(path), 2);
+    assert_int_equal(settings_in(other), 2);
+
+    store = store_open(dir, &err); /* who only reads has no such descriptor */
+    assert_non_null(store);
+    assert_int_equal(count_writers(), 0);
+    store_close(store);
+}
+
 static void see_marker(void *user, const struct store_unclean *unclean) {
     (void)unclean;
     ++*(int *)user;
@@ -257,6 +315,7 @@ int main(void) {
             TEST(a_default_list_opens_nothing_of_the_host),
             TEST(the_database_of_another_program_is_left_as_it_is),
             TEST(an_empty_file_is_a_new_store),
+            TEST(a_file_is_opened_once_unless_it_is_another),
             TEST(loading_markers_are_files_in_a_folder),
     };
     return cmocka_run_group_tests_name("store-file", tests, NULL, NULL);
