@@ -23,6 +23,7 @@
 #include "provider/keys.h"
 #include "provider/parameters.h"
 #include "provider/refusal.h"
+#include "provider/refused.h"
 #include "provider/transcript.h"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
@@ -320,6 +321,8 @@ static int ask(struct agent *agent, struct toolrack_stream **ret, struct toolrac
             events_note(&agent->events, "the provider refuses %s; asking with%s %s",
                         retry.dropped.name, instead != NULL ? "" : "out",
                         instead != NULL ? instead : "it");
+            refused_keep(agent->options->state_dir, agent->url, agent->app->model,
+                         retry.dropped.name);
             tries--;
             continue;
         }
@@ -782,6 +785,9 @@ static int open_parts(struct agent *agent, struct toolrack_error *err) {
     }
     if (code == 0) {
         code = conversation_set_parameters(&agent->conversation, &parameters, err);
+    }
+    if (code == 0) {
+        refused_apply(agent->options->state_dir, agent->url, app->model, &agent->conversation);
     }
     if (code == 0) {
         agent->http = http_create(app->stop_fd);

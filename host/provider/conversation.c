@@ -295,9 +295,17 @@ static bool is_assistants(yyjson_mut_val *message) {
     return yyjson_mut_equals_str(yyjson_mut_obj_get(message, "role"), "assistant");
 }
 
+static bool is_needed_member(const char *name) {
+    static const char *const needed[] = {"role", "content", "tool_calls", "function_call"};
+    bool is_so = false;
+    for (size_t i = 0; i < ARRAY_LENGTH(needed); i++) {
+        is_so = is_so || strcmp(needed[i], name) == 0;
+    }
+    return is_so;
+}
+
 /* The member of the model's messages that a refusal names, of those that a message may lack. */
 static const char *named_member(yyjson_mut_val *messages, const char *text) {
-    static const char *const needed[] = {"role", "content", "tool_calls", "function_call"};
     size_t at;
     size_t count;
     yyjson_mut_val *message;
@@ -307,11 +315,8 @@ static const char *named_member(yyjson_mut_val *messages, const char *text) {
         yyjson_mut_val *key;
         yyjson_mut_val *value;
         yyjson_mut_obj_foreach(message, key_at, keys, key, value) {
-            bool is_needed = !is_assistants(message);
-            for (size_t i = 0; i < ARRAY_LENGTH(needed); i++) {
-                is_needed = is_needed || yyjson_mut_equals_str(key, needed[i]);
-            }
-            if (!is_needed && yyjson_mut_get_len(key) > 0 && names(text, yyjson_mut_get_str(key))) {
+            if (is_assistants(message) && !is_needed_member(yyjson_mut_get_str(key)) &&
+                yyjson_mut_get_len(key) > 0 && names(text, yyjson_mut_get_str(key))) {
                 return yyjson_mut_get_str(key);
             }
         }
@@ -363,6 +368,21 @@ bool conversation_drop_refused(struct conversation *conversation, const char *te
     }
     return rename_limit(conversation, text, ret) || drop_strict(conversation, text, ret) ||
            drop_member(conversation, text, ret);
+}
+
+void conversation_drop(struct conversation *conversation, const char *name) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct conversation_refused unused;
+    buf_printf(&text, "unknown: '%s'", name);
+    if (text.failed || conversation_drop_refused(conversation, text.data, &unused) ||
+        !has_open_members(conversation->format) || is_needed_member(name) ||
+        conversation->unsent_count == CONVERSATION_UNSENT_MAX) {
+        return;
+    }
+    char *copy = strdup(name); /* of messages that are to come */
+    if (copy != NULL) {
+        conversation->unsent[conversation->unsent_count++] = copy;
+    }
 }
 
 const char *conversation_refusal_advice(const struct conversation *conversation, const char *text) {

@@ -85,6 +85,9 @@ int conversation_set_extras(struct conversation *conversation, unsigned extras,
  * @return false: the refusal names nothing that the requests have, or no memory: nothing changed */
 bool conversation_drop_refused(struct conversation *conversation, const char *text,
                                struct conversation_refused *ret);
+/** Leave out what was refused of another conversation, by its name, if requests may have it.
+ * Without memory they have it. */
+void conversation_drop(struct conversation *conversation, const char *name);
 /** What to do about a refusal that names CONVERSATION_STORE; NULL: it does not. Static text. */
 const char *conversation_refusal_advice(const struct conversation *conversation, const char *text);
 /** Set parameters of each request: members of its body, each with a comma after it, as of

@@ -445,6 +445,33 @@ static void an_ending_is_told_in_json(void **state) {
     EXPECT(AGENT("broken-stream"), 1, "*\n[cut off]\n", NULL);
 }
 
+/* What a server refused is kept, so that the next conversation is not refused first. */
+static void what_a_server_does_not_know_is_remembered(void **state) {
+    (void)state;
+    need_provider();
+    EXPECT(AGENT("knows-less", "--format", "anthropic"), 0, "The sum is 5.\n",
+           "toolrack: the provider refuses cache_control; asking without it\n" CALLS_ADD
+                   TRANSCRIPT);
+    EXPECT(AGENT("knows-less", "--format", "anthropic"), 0, "The sum is 5.\n",
+           CALLS_ADD TRANSCRIPT);
+    EXPECT(AGENT("takes-nothing-strict"), 0, "The sum is 5.\n", NULL);
+    EXPECT(AGENT("takes-nothing-strict"), 0, "The sum is 5.\n", CALLS_ADD TRANSCRIPT);
+    EXPECT(AGENT("knows-no-limit", "--parameter", "max_tokens=9"), 0, "The sum is 5.\n", NULL);
+    EXPECT(AGENT("knows-no-limit", "--parameter", "max_tokens=9"), 0, "The sum is 5.\n",
+           CALLS_ADD TRANSCRIPT);
+    EXPECT(AGENT("takes-no-reasoning"), 0, "The sum is 5 and 5.\n", NULL);
+    EXPECT(AGENT("takes-no-reasoning"), 0, "The sum is 5 and 5.\n", CALLS_ADD CALLS_ADD TRANSCRIPT);
+    /* Another model may know it; and what others may write to is not believed. */
+    EXPECT(AGENT("two-turn", "--format", "anthropic"), 0, "The sum is 5.\n", NULL);
+    EXPECT_REQUESTS("/3/body/tools/0/cache_control", "");
+    assert_int_equal(chmod("state/refused.json", 0666), 0);
+    EXPECT(AGENT("knows-less", "--format", "anthropic"), 0, "The sum is 5.\n",
+           "toolrack: the provider refuses cache_control; *");
+    struct stat st;
+    assert_int_equal(stat("state/refused.json", &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+}
+
 /* What is whole in a message that is cut off runs. */
 static void calls_of_a_message_that_is_cut_off_are_answered(void **state) {
     (void)state;
@@ -1544,6 +1571,7 @@ int main(void) {
             TEST(a_server_may_count_nothing),
             TEST(each_ending_has_an_exit_code),
             TEST(an_ending_is_told_in_json),
+            TEST(what_a_server_does_not_know_is_remembered),
             TEST(calls_of_a_message_that_is_cut_off_are_answered),
             TEST(a_secret_argument_is_shown_and_kept_nowhere),
             TEST(only_tools_that_are_offered_run),
