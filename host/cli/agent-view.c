@@ -3,7 +3,8 @@
  *
  * Invariants, while the lock is free:
  *
- *  (1) The cursor is at the beginning of a line, below the drawn lines.
+ *  (1) The cursor is at the beginning of a line, below the drawn lines. Nothing that is typed is
+ *      shown (typing.h).
  *  (2) Above the drawn lines is what stays. It is written after they were erased.
  *  (3) During a question nothing is drawn, and what is to stay is kept until it has ended. */
 #include "cli/agent-view.h"
@@ -22,6 +23,7 @@
 #include "cli/markdown.h"
 #include "cli/output.h"
 #include "cli/style.h"
+#include "cli/typing.h"
 #include "cli/width.h"
 
 /* As in run-view.c: events may come faster than anybody reads, and times go on without any. */
@@ -435,6 +437,7 @@ void agent_view_pause(struct agent_view *view) {
         if (view->questions++ == 0) {
             erase(view, &out);
             write_error(&out);
+            typing_show();
         }
         lock_release(&view->lock);
     }
@@ -444,6 +447,7 @@ void agent_view_resume(struct agent_view *view) {
     if (view != NULL) {
         lock_take(&view->lock);
         if (--view->questions == 0) {
+            typing_hide();
             write_error(&view->kept);
             buf_clear(&view->kept);
             view->is_new = true;
@@ -547,6 +551,7 @@ struct agent_view *agent_view_begin(const struct cli *cli) {
     view->reflows = output_reflows();
     view->markdown = markdown;
     lock_init(&view->lock);
+    typing_hide();
     output_guard_notes(begin_note, end_note, view);
     return view;
 }
@@ -565,6 +570,7 @@ void agent_view_end(struct agent_view *view) {
     erase(view, &out);
     write_error(&out);
     write_error(&view->kept);
+    typing_show();
     lock_release(&view->lock);
     markdown_destroy(view->markdown);
     free(view->widths);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "cli/peer.h"
+#include "cli/typing.h"
 
 /* Posted at the end of the work and by Ctrl-C; a signal handler may do no more than that. */
 static sem_t wake;
@@ -16,6 +17,7 @@ static struct sigaction before;
 
 static void interrupt(int number) {
     (void)number;
+    typing_show(); /* the next one ends the process */
     came = 1;
     (void)sem_post(&wake);
 }

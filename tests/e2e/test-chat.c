@@ -390,6 +390,43 @@ static void ctrl_c_clears_a_line_and_stops_an_answer(void **state) {
     leave(&chat);
 }
 
+static bool is_echoed(const struct chat *chat) {
+    struct termios now;
+    assert_int_equal(tcgetattr(chat->screen, &now), 0);
+    return (now.c_lflag & ECHO) != 0;
+}
+
+/* An Enter would move the cursor away from what is drawn. Who ends it gets the terminal back. */
+static void what_is_typed_while_it_works_is_not_shown(void **state) {
+    (void)state;
+    struct chat chat;
+    need_provider();
+    CHAT(&chat);
+    type(&chat, "slow\r");
+    SEE(&chat, "half way");
+    assert_false(is_echoed(&chat));
+    type(&chat, CTRL_C);
+    SEE(&chat, "Cancelled: the conversation was interrupted");
+    SEE(&chat, PROMPT);
+    type(&chat, "erase\r");
+    SEE(&chat, "[N]o: ");
+    assert_true(is_echoed(&chat));
+    type(&chat, "n\n");
+    SEE(&chat, PROMPT);
+    type(&chat, "slow\r");
+    SEE(&chat, "half way");
+    assert_false(is_echoed(&chat));
+    int inside = open(ptsname(chat.screen), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(inside >= 0);
+    int status = -1;
+    assert_int_equal(kill(chat.pid, SIGTERM), 0);
+    assert_int_equal(patience_child(chat.pid, &status), chat.pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    assert_true(is_echoed(&chat));
+    (void)close(inside);
+    (void)close(chat.screen);
+}
+
 static void sigterm_ends_it_with_the_terminal_as_it_was(void **state) {
     (void)state;
     struct chat chat;
@@ -524,6 +561,7 @@ int main(void) {
             TEST(a_plan_that_is_taken_back_is_named_by_its_tools),
             TEST(a_chat_goes_on_after_a_failure),
             TEST(ctrl_c_clears_a_line_and_stops_an_answer),
+            TEST(what_is_typed_while_it_works_is_not_shown),
             TEST(sigterm_ends_it_with_the_terminal_as_it_was),
             TEST(words_are_completed),
             TEST(what_was_typed_is_remembered),
