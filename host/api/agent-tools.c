@@ -148,6 +148,17 @@ static int read_names(struct agent_tools *tools, const struct toolrack_text *def
     return 0;
 }
 
+/* A profile that a person chose is not meant to be empty. */
+static void tell_empty(const struct agent_tools *tools,
+                       const struct toolrack_export_options *which) {
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    if (tools->count == 0 && which != NULL && which->profile != NULL) {
+        buf_printf(&line, "the profile %s has no tool that can run here: the model is offered none",
+                   which->profile);
+        tell(tools, &line);
+    }
+}
+
 /* Kept as long as the definitions are sent: what an export would have later does not count. */
 static int read_given(struct agent_tools *tools, const struct toolrack_text *names,
                       struct toolrack_error *err) {
@@ -178,6 +189,7 @@ int agent_tools_read(struct agent_tools *tools, enum toolrack_format format,
         code = read_names(tools, text, err);
     }
     if (code == 0) {
+        tell_empty(tools, wanted(tools));
         code = read_given(tools, given, err);
     }
     if (code == 0 && ret != NULL) {

@@ -429,8 +429,8 @@ int chat(struct cli *cli, const struct chat_exchange *exchange) {
     chat_line_close(line);
     buf_finish(&chat.task);
     if (exchange->options->resume != 0 && exchange->options->transcript == NULL) {
-        output_note("the conversation is kept; go on with: %s",
-                    COMMAND("agent --resume", exchange->call->conversation));
+        output_note_whole("the conversation is kept; go on with",
+                          COMMAND("agent --resume", exchange->call->conversation));
     }
     return code;
 }

@@ -108,27 +108,46 @@ void output_release_notes(void) {
     (void)pthread_mutex_unlock(&held.lock);
 }
 
-/* Write a line to standard error, or keep it until the question that is open is answered. */
-static void write_note(const struct buf *line) {
+/* Write a line to standard error, or keep it until the question that is open is answered.
+ * `columns`: it is broken there; 0: it stays whole. */
+static void write_note(const struct buf *line, size_t columns) {
+    CLEANUP(buf_finish) struct buf broken = BUF_INIT;
+    width_wrap(&broken, "", "  ", line->data, line->length, columns, false);
     (void)pthread_mutex_lock(&held.lock);
     if (!held.holds) {
         if (guard.begin != NULL) {
             guard.begin(guard.user);
         }
-        (void)output_line(STDERR_FILENO, line->data, line->length);
+        if (!broken.failed) {
+            (void)write_all(STDERR_FILENO, broken.data, broken.length);
+        }
         if (guard.end != NULL) {
             guard.end(guard.user);
         }
     } else if (held.lines.length > OUTPUT_HELD_MAX) {
         held.left_out++;
     } else {
-        width_wrap(&held.lines, "", "  ", line->data, line->length, columns_of(STDERR_FILENO),
-                   false);
+        buf_add(&held.lines, broken.data, broken.length);
     }
     if (held.holds && held.came != NULL) {
         held.came();
     }
     (void)pthread_mutex_unlock(&held.lock);
+}
+
+static void note(const char *text, size_t length, bool is_whole) {
+    if (notes.take != NULL) {
+        notes.take(notes.user, text, length);
+        return;
+    }
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    buf_add_text(&line, "toolrack: ");
+    if (length > 0) {
+        text_add_line(&line, text, length);
+    }
+    if (!line.failed) {
+        write_note(&line, is_whole ? 0 : columns_of(STDERR_FILENO));
+    }
 }
 
 void output_note(const char *format, ...) {
@@ -137,19 +156,15 @@ void output_note(const char *format, ...) {
     va_start(args, format);
     buf_vprintf(&text, format, args);
     va_end(args);
-    if (notes.take != NULL) {
-        notes.take(notes.user, text.failed ? "out of memory" : text.data,
-                   text.failed ? strlen("out of memory") : text.length);
-        return;
-    }
+    note(text.failed ? "out of memory" : text.data,
+         text.failed ? strlen("out of memory") : text.length, false);
+}
+
+void output_note_whole(const char *what, const char *text) {
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
-    buf_add_text(&line, "toolrack: ");
-    if (!text.failed && text.length > 0) {
-        text_add_line(&line, text.data, text.length);
-    }
-    if (!line.failed) {
-        write_note(&line);
-    }
+    buf_printf(&line, "%s: %s", what, text);
+    note(line.failed ? "out of memory" : line.data,
+         line.failed ? strlen("out of memory") : line.length, true);
 }
 
 size_t output_width(void) {

@@ -31,6 +31,11 @@ void output_release_notes(void);
  * write it is not reported. [any-thread] */
 void output_note(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
 
+/** The same of a path or a command, behind what it is, which is left to the terminal to break: so
+ * it can be copied. It is the host's own or the person's: nobody else could make a line of it that
+ * looks like one of the host's. */
+void output_note_whole(const char *what, const char *text);
+
 /** Let the notes of this thread go to a function instead, unescaped: of a verb that the daemon runs
  * for a command. NULL: to standard error again. */
 void output_take_notes(void (*take)(void *user, const char *text, size_t length), void *user);

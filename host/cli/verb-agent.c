@@ -442,7 +442,7 @@ static int report(struct cli *cli, struct conversation_thread *thread, int code)
     }
     print_sum(cli, root);
     if (yyjson_is_str(transcript) && !cli->options.quiet && !is_chat(cli)) {
-        output_note("transcript: %s", yyjson_get_str(transcript));
+        output_note_whole("transcript", yyjson_get_str(transcript));
     }
     if (thread->unwritten < 0) {
         output_note("cannot write to standard output: %s", strerror(-thread->unwritten));

@@ -498,6 +498,11 @@ static void only_tools_that_are_offered_run(void **state) {
     AGENT("two-turn", "--config", "profiles.json", "--profile", name, __VA_ARGS__)
     EXPECT(WITH_PROFILE("sums", "--format", "anthropic"), 0, "The sum is 5.\n", NULL);
     EXPECT_REQUESTS("/6/body/tools/0/name", "\"add\"", "/6/body/tools/1", "");
+    e2e_write("empty.json", "{\"serve\":{\"profiles\":{\"none\":{\"tools\":[]}}}}");
+    EXPECT(RUN(TASK, "text-only", "--config", "empty.json", "--profile", "none"), 0,
+           "Nothing to do.\n",
+           "toolrack: the profile none has no tool that can run here: the model is offered "
+           "none\n" TRANSCRIPT);
     EXPECT(WITH_PROFILE("sum", "--verbose"), 2, "", "*no profile 'sum'; did you mean 'sums'?*");
     EXPECT_JSON(RUN("export", "--format", "mcp", "--config", "profiles.json", "--profile", "sums"),
                 0, "/0/name", "\"add\"", "/1", "");
@@ -1432,6 +1437,9 @@ static void calls_are_shown_in_groups(void **state) {
            "The sum is 5 and \"HELLO\" and 9 and 42.\n"
            "2 requests, 4 calls, 2,400 tokens in (1,024 cached), 60 out, * s (tools * s)\n*");
     /* Of a single call there is no group; why it failed is not cut. */
+    /* A path can be copied: only the terminal breaks it. */
+    EXPECT(AGENT_WITH(SCREEN(40, "", .input = NULL), "text-only"), 0, "",
+           "*toolrack: transcript: state/transcripts/*.jsonl\n*");
     EXPECT(AGENT_WITH(SCREEN(40, "", .input = NULL), "wrong-tool"), 0, "",
            "*\x1b[0;31mfailed\x1b[0m           -  subtract\n    {\"a\":2,\"b\":3}: NotFound: "
            "Tool\n    "
