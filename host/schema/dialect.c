@@ -25,6 +25,8 @@ static const struct {
         {"file", "string"},
         {"binary", "string"},
         {"int", "integer"},
+        {"int8", "integer"},
+        {"int16", "integer"},
         {"int32", "integer"},
         {"int64", "integer"},
         {"long", "integer"},
@@ -68,8 +70,8 @@ static const struct {
         {"unknown", ""},
 };
 
-/* "List[str]" is a list and "string[]" an array: what is inside brackets is ignored. A name with
- * "|" means several types, which no single name says. */
+/* Of "varchar(9)" and "array of strings" the first word counts. A text with "|" means several types,
+ * which no single name says; type-text.h reads it. */
 const char *dialect_type(const char *said) {
     size_t length = strcspn(said, "[<( ");
     if (strchr(said, '|') != NULL) {

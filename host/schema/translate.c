@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -12,6 +13,7 @@
 #include "schema/draft.h"
 #include "schema/keyword.h"
 #include "schema/schema.h"
+#include "schema/type-text.h"
 #include "schema/uri.h"
 
 /* Most bytes of a word that are shown, and longest cause and fix. */
@@ -49,118 +51,124 @@ static void tell(const struct translation *t, const char *fix, const char *cause
 
 /* -------------------------------------------------------------------- types */
 
-/* What a name says that the type of JSON Schema does not; "": nothing. */
-static const char *what_is_lost(const char *said, const char *meant) {
-    const char *bracket = strpbrk(said, "[<(");
-    size_t length = strlen(said);
-    if (bracket != NULL) {
-        return bracket[1] == ']' ? ", and the type of its items is not checked"
-                                 : ", and what is in the brackets is not checked";
+/* Tell what the text of a type is taken for. A lone type is shown as it is, else the keywords. */
+static void tell_type(const struct translation *t, const char *said, yyjson_mut_val *meant,
+                      enum type_loss loss) {
+    static const char *const losses[] = {
+            [TYPE_LOSS_NONE] = "",
+            [TYPE_LOSS_BRACKETS] = ", and what is in the brackets is not checked",
+            [TYPE_LOSS_SIZES] = ", and the bounds of its numbers are not checked",
+            [TYPE_LOSS_REST] = ", and what else it says is not checked"};
+    char fix[WORDS_MAX] = "leave the type out";
+    yyjson_mut_val *type = yyjson_mut_obj_get(meant, "type");
+    bool is_lone = yyjson_mut_obj_size(meant) == 1;
+    size_t length = 0;
+    CLEANUP(freep)
+    char *text = yyjson_mut_val_write(is_lone ? type : meant, YYJSON_WRITE_NOFLAG, &length);
+    if (text == NULL) {
+        return;
     }
-    bool has_size = length > 0 && strchr("0123456789", said[length - 1]) != NULL;
-    return has_size && strcmp(meant, "integer") == 0 ? ", and its size is not checked" : "";
+    int shown = (int)(is_lone ? length : length - 2); /* without the braces */
+    if (type != NULL) {
+        (void)snprintf(fix, sizeof fix, "write %.*s", shown, text + !is_lone);
+    }
+    tell(t, fix, "\"%.*s\" is not a type of JSON Schema; it is taken for %.*s%s", SHOWN_MAX, said,
+         type != NULL ? shown : (int)strlen("any value"),
+         type != NULL ? text + !is_lone : "any value", losses[loss]);
 }
 
-/* What a type is to be written as; NULL: as it is. */
-static const char *correct_name(const struct translation *t, yyjson_mut_val *type) {
+/* Take a bound that a type has, if the schema has none that is stricter. */
+static void set_bound(const struct translation *t, yyjson_mut_val *schema, yyjson_mut_val *meant,
+                      bool is_low) {
+    const char *keyword = is_low ? "minimum" : "maximum";
+    const char *exclusive = is_low ? "exclusiveMinimum" : "exclusiveMaximum";
+    yyjson_mut_val *bound = yyjson_mut_obj_get(meant, keyword);
+    yyjson_mut_val *known = yyjson_mut_obj_get(schema, keyword);
+    bool is_exclusive = yyjson_mut_is_true(yyjson_mut_obj_get(schema, exclusive));
+    double more = yyjson_mut_get_num(bound) - yyjson_mut_get_num(known);
+    if (bound == NULL || (known == NULL && is_exclusive) ||
+        (known != NULL && (!yyjson_mut_is_num(known) || (is_low ? more <= 0 : more >= 0)))) {
+        return;
+    }
+    if (known != NULL && is_exclusive) { /* of the bound that was */
+        (void)yyjson_mut_obj_remove_key(schema, exclusive);
+    }
+    (void)yyjson_mut_obj_put(schema, yyjson_mut_str(t->doc, keyword),
+                             yyjson_mut_val_mut_copy(t->doc, bound));
+}
+
+/* Take what a type says of the values in it, where the schema does not say it by itself. */
+static void set_inner(const struct translation *t, yyjson_mut_val *schema, yyjson_mut_val *meant,
+                      const char *keyword, const char *other) {
+    yyjson_mut_val *inner = yyjson_mut_obj_get(meant, keyword);
+    if (inner != NULL && yyjson_mut_obj_get(schema, keyword) == NULL &&
+        yyjson_mut_obj_get(schema, other) == NULL) {
+        (void)yyjson_mut_obj_add_val(t->doc, schema, keyword,
+                                     yyjson_mut_val_mut_copy(t->doc, inner));
+    }
+}
+
+static void take_meaning(const struct translation *t, yyjson_mut_val *schema,
+                         yyjson_mut_val *meant) {
+    yyjson_mut_val *type = yyjson_mut_obj_get(meant, "type");
+    if (type == NULL) {
+        (void)yyjson_mut_obj_remove_key(schema, "type");
+        return;
+    }
+    (void)yyjson_mut_obj_replace(schema, yyjson_mut_str(t->doc, "type"),
+                                 yyjson_mut_val_mut_copy(t->doc, type));
+    set_inner(t, schema, meant, "items", "prefixItems");
+    set_inner(t, schema, meant, "additionalProperties", "properties");
+    set_bound(t, schema, meant, true);
+    set_bound(t, schema, meant, false);
+}
+
+/* Read one text of a type, and tell what it is taken for.
+ * @return what it means; NULL: it is not known */
+static yyjson_mut_val *read_type(const struct translation *t, yyjson_mut_val *type,
+                                 bool *ret_changed) {
     const char *said = yyjson_mut_get_str(type);
-    const char *meant = said != NULL ? dialect_type(said) : NULL;
-    char fix[WORDS_MAX] = "leave the type out";
-    if (meant == NULL || strcmp(meant, said) == 0) {
-        return NULL;
+    enum type_loss loss;
+    yyjson_mut_val *meant = said != NULL && strlen(said) == yyjson_mut_get_len(type)
+                                    ? type_text_read(t->doc, said, &loss)
+                                    : NULL;
+    if (meant != NULL && !yyjson_mut_equals_str(yyjson_mut_obj_get(meant, "type"), said)) {
+        tell_type(t, said, meant, loss);
+        *ret_changed = true;
     }
-    if (meant[0] != '\0') {
-        (void)snprintf(fix, sizeof fix, "write \"%s\"%s", meant,
-                       dialect_is_unsigned(said) ? ", and \"minimum\": 0 beside it" : "");
-    }
-    tell(t, fix, "\"%.*s\" is not a type of JSON Schema; it is taken for %s%s%s%s", SHOWN_MAX, said,
-         meant[0] != '\0' ? "\"" : "any value", meant, meant[0] != '\0' ? "\"" : "",
-         what_is_lost(said, meant));
     return meant;
 }
 
-/* No value below 0, as a type without a sign says. */
-static void set_minimum(const struct translation *t, yyjson_mut_val *schema) {
-    yyjson_mut_val *minimum = yyjson_mut_obj_get(schema, "minimum");
-    bool is_exclusive = yyjson_mut_is_true(yyjson_mut_obj_get(schema, "exclusiveMinimum"));
-    if (yyjson_mut_is_num(minimum) && yyjson_mut_get_num(minimum) < 0) {
-        (void)yyjson_mut_set_int(minimum, 0);
-        if (is_exclusive) { /* of the limit that was */
-            (void)yyjson_mut_obj_remove_key(schema, "exclusiveMinimum");
-        }
-    } else if (minimum == NULL && !is_exclusive) {
-        (void)yyjson_mut_obj_add_int(t->doc, schema, "minimum", 0);
-    }
-}
-
-/* Whether all numbers that a list of types allows are without a sign. */
-static bool is_unsigned(yyjson_mut_val *list) {
-    bool found = false;
-    size_t at;
-    size_t count;
-    yyjson_mut_val *type;
-    yyjson_mut_arr_foreach(list, at, count, type) {
-        const char *said = yyjson_mut_get_str(type);
-        const char *meant = said != NULL ? dialect_type(said) : NULL;
-        bool is_number =
-                meant != NULL && (strcmp(meant, "integer") == 0 || strcmp(meant, "number") == 0);
-        if (is_number && !dialect_is_unsigned(said)) {
-            return false;
-        }
-        found = found || is_number;
-    }
-    return found;
-}
-
-/* A list of types. One that means any value makes the whole list mean that. */
-static void correct_list(struct translation *t, yyjson_mut_val *schema, yyjson_mut_val *list) {
+/* A list of types is what any of them means. */
+static yyjson_mut_val *read_types(struct translation *t, yyjson_mut_val *list, bool *ret_changed) {
     size_t end = strlen(t->pointer);
-    yyjson_mut_val *corrected = yyjson_mut_arr(t->doc);
-    bool changed = false;
-    bool any = false;
+    yyjson_mut_val *all = NULL;
+    enum type_loss loss = TYPE_LOSS_NONE;
     size_t at;
     size_t count;
     yyjson_mut_val *type;
     yyjson_mut_arr_foreach(list, at, count, type) {
         json_pointer_add_index(t->pointer, at);
-        const char *meant = correct_name(t, type);
+        yyjson_mut_val *meant = read_type(t, type, ret_changed);
         t->pointer[end] = '\0';
-        changed = changed || meant != NULL;
-        any = any || (meant != NULL && meant[0] == '\0');
-        if (meant == NULL) {
-            (void)yyjson_mut_arr_append(corrected, yyjson_mut_val_mut_copy(t->doc, type));
-        } else if (meant[0] != '\0' && !json_mut_has_text(list, meant) &&
-                   !json_mut_has_text(corrected, meant)) {
-            (void)yyjson_mut_arr_add_str(t->doc, corrected, meant);
-        }
+        all = at == 0 ? meant : type_text_join(t->doc, all, meant, &loss);
     }
-    if (any) {
-        (void)yyjson_mut_obj_remove_key(schema, "type");
-    } else if (changed && corrected != NULL) {
-        if (is_unsigned(list)) {
-            set_minimum(t, schema);
-        }
-        (void)yyjson_mut_obj_replace(schema, yyjson_mut_str(t->doc, "type"), corrected);
+    if (all != NULL && loss != TYPE_LOSS_NONE) {
+        tell(t, "write them as alternatives of \"anyOf\"",
+             "what several types say of the same values is not checked");
     }
+    return all;
 }
 
 static void correct_type(struct translation *t, yyjson_mut_val *schema) {
     yyjson_mut_val *type = yyjson_mut_obj_get(schema, "type");
     size_t end = strlen(t->pointer);
+    bool changed = false;
     json_pointer_add(t->pointer, "type");
-    if (yyjson_mut_is_arr(type)) {
-        correct_list(t, schema, type);
-    } else {
-        const char *said = yyjson_mut_get_str(type);
-        const char *meant = correct_name(t, type);
-        if (meant != NULL && meant[0] != '\0') {
-            (void)yyjson_mut_set_str(type, meant);
-            if (dialect_is_unsigned(said)) {
-                set_minimum(t, schema);
-            }
-        } else if (meant != NULL) {
-            (void)yyjson_mut_obj_remove_key(schema, "type");
-        }
+    yyjson_mut_val *meant =
+            yyjson_mut_is_arr(type) ? read_types(t, type, &changed) : read_type(t, type, &changed);
+    if (meant != NULL && changed) {
+        take_meaning(t, schema, meant);
     }
     t->pointer[end] = '\0';
 }
@@ -673,7 +681,8 @@ static bool may_be_inlined(const struct translation *t, yyjson_mut_val *target) 
 
 /* Copy what the root does not have. @return whether there was memory */
 static bool inline_target(const struct translation *t, yyjson_mut_val *target) {
-    static const char *const own[] = {"$schema", "$defs", "definitions", "$anchor", "id"};
+    static const char *const own[] = {"$schema", "$defs", "definitions",
+                                      "$anchor", "id",    "nullable"};
     size_t at;
     size_t count;
     yyjson_mut_val *key;

@@ -3,7 +3,8 @@
  *
  * Only what has one meaning is changed:
  *
- *   types of other languages                      those of JSON Schema (dialect.h)
+ *   types of other languages                      those of JSON Schema (dialect.h), with what is in
+ *                                                   their brackets and their bounds (type-text.h)
  *   a list in items, exclusiveMinimum: true,      prefixItems, a number, dependentRequired and
  *     dependencies, divisibleBy                     dependentSchemas, multipleOf
  *   required: true at a property                  its name in `required`
