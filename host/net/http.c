@@ -363,11 +363,14 @@ static int explain(const struct http *http, const struct transfer *transfer, CUR
                          "variable %s names: %s",
                          host, (int)length, proxy, variable, curl.easy_strerror(failure));
     }
-    return error_set(err, TOOLRACK_E_IO, "%s: %s: %s",
+    return error_set(err, TOOLRACK_E_IO, "%s: %s: %s%s",
                      has_begun(transfer) ? "the response broke off"
                      : is_reset(failure) ? "the provider closed the connection without an answer"
                                          : "the provider cannot be reached",
-                     host, curl.easy_strerror(failure));
+                     host, curl.easy_strerror(failure),
+                     has_begun(transfer) && (is_reset(failure) || failure == CURLE_PARTIAL_FILE)
+                             ? "; send the request again"
+                             : "");
 }
 
 static bool read_header(CURL *easy, const char *name, const char **ret) {

@@ -469,9 +469,11 @@ static int judge_ending(struct agent *agent, bool goes_on, struct toolrack_error
                     "the model's message is cut off at a limit of tokens%s: calls may be missing",
                     reason_of(agent, reason));
     } else if (outcome->ending == TOOLRACK_ENDING_LENGTH) {
-        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "the answer is cut off at a limit of tokens%s: ask for a shorter one",
-                         reason_of(agent, reason));
+        return error_set(
+                err, TOOLRACK_E_LIMIT_EXCEEDED,
+                "the answer is cut off at a limit of tokens%s: ask for a shorter one, or allow "
+                "more (--parameter max_tokens=NUMBER)",
+                reason_of(agent, reason));
     } else if (!goes_on && is_blank(&outcome->text)) {
         outcome->ending = TOOLRACK_ENDING_EMPTY;
         agent->is_unsent = true;

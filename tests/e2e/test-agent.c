@@ -532,7 +532,7 @@ static void a_stream_may_be_cut_anywhere(void **state) {
                "Let me add them: \xc3\xa9 \xe2\x98\x83 \xf0\x9f\x98\x80\nThe sum is 5.\n",
                CALLS_ADD TRANSCRIPT);
         EXPECT(AGENT("broken-stream", "--format", formats[i]), 1, NULL,
-               "*toolrack: InputOutput: the response broke off: *\n");
+               "*toolrack: InputOutput: the response broke off: *; send the request again\n");
         EXPECT(AGENT("late-break", "--format", formats[i]), 0, "The sum is 5.\n",
                CALLS_ADD TRANSCRIPT);
         EXPECT(AGENT("no-end", "--format", formats[i]), 1, NULL,
