@@ -31,6 +31,8 @@ struct translation {
     bool refs_alone; /* its draft ignores what is beside a reference */
     unsigned ids;
     yyjson_mut_val *resource; /* the innermost schema with a URI of its own, or the root */
+    yyjson_mut_val *base;     /* the innermost one within the root with a URI in `id`, or NULL */
+    size_t base_length;       /* of its pointer, with which that of the current place begins */
     translate_report *report;
     void *user;
     const char *wanted;             /* the id that is looked for */
@@ -397,6 +399,13 @@ static bool is_resource(yyjson_mut_val *schema) {
     return id != NULL && id[0] != '\0' && id[0] != '#';
 }
 
+/* Whether a schema has a URI by `id`, as until draft 4. */
+static bool is_base(yyjson_mut_val *schema) {
+    const char *id = yyjson_mut_get_str(yyjson_mut_obj_get(schema, "id"));
+    return id != NULL && id[0] != '\0' && id[0] != '#' &&
+           yyjson_mut_obj_get(schema, "$ref") == NULL;
+}
+
 /* What is done with a schema, before and after those in it; NULL: nothing. */
 struct pass {
     void (*before)(struct translation *t, yyjson_mut_val *schema);
@@ -514,6 +523,24 @@ static void update_named(struct translation *t, yyjson_mut_val *reference) {
     update_place(t, reference);
 }
 
+/* Until draft 4 a place is one within the innermost schema with an `id`. Where there is such a
+ * place, the reference becomes one to it from the root. */
+static void update_base(struct translation *t, yyjson_mut_val *reference) {
+    const char *text = yyjson_mut_get_str(reference);
+    char now[2 * JSON_POINTER_MAX];
+    if (t->base == NULL || t->resource != t->root || strlen(text) >= JSON_POINTER_MAX ||
+        memchr(t->pointer, '%', t->base_length) != NULL ||
+        yyjson_mut_ptr_getn(t->root, t->pointer, t->base_length) != t->base ||
+        !yyjson_mut_is_obj(yyjson_mut_ptr_get(t->base, text + 1))) {
+        return;
+    }
+    (void)snprintf(now, sizeof now, "#%.*s%s", (int)t->base_length, t->pointer, text + 1);
+    tell(t, "refer to its place in the whole schema",
+         "the reference \"%.*s\" is within a schema with an id; it is taken for \"%.*s\"",
+         SHOWN_MAX, text, 2 * SHOWN_MAX, now);
+    (void)set_reference(t, reference, now);
+}
+
 static void update_reference(struct translation *t, yyjson_mut_val *schema) {
     yyjson_mut_val *reference = yyjson_mut_obj_get(schema, "$ref");
     const char *text = yyjson_mut_get_str(reference);
@@ -521,6 +548,7 @@ static void update_reference(struct translation *t, yyjson_mut_val *schema) {
         return;
     }
     if (strncmp(text, "#/", 2) == 0) {
+        update_base(t, reference);
         update_place(t, reference);
     } else {
         update_named(t, reference);
@@ -564,7 +592,13 @@ static void walk(struct translation *t, const struct pass *pass, yyjson_mut_val 
     }
     size_t end = strlen(t->pointer);
     yyjson_mut_val *around = t->resource;
+    yyjson_mut_val *base_around = t->base;
+    size_t length_around = t->base_length;
     t->resource = is_resource(schema) ? schema : around;
+    if (schema != t->root && is_base(schema)) {
+        t->base = schema;
+        t->base_length = end;
+    }
     if (pass->before != NULL) {
         pass->before(t, schema);
     }
@@ -591,6 +625,8 @@ static void walk(struct translation *t, const struct pass *pass, yyjson_mut_val 
         pass->after(t, schema);
     }
     t->resource = around;
+    t->base = base_around;
+    t->base_length = length_around;
 }
 
 static void prepare(struct translation *t, yyjson_mut_val *schema) {
