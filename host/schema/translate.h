@@ -13,6 +13,7 @@
  *   a keyword that is null, an empty enum         none
  *   a reference to an `id`, or to an `$id` that   one to its place
  *     is a name alone
+ *   a place within a schema with an `id`          one from the root
  *   $schema of drafts 3 to 6, OpenAPI 3.1         none
  *   a reference at the root                       what it refers to
  *   no type at the root                           object
