@@ -80,9 +80,10 @@ static struct frame_in receive(struct channel *channel) {
 }
 
 /* While no call runs, no thread of the host waits on the channel: the supervisor waits for many
- * workers at once, and reads the channel when a byte arrives in the pipe. */
+ * workers at once, and reads the channel when something arrives in the pipe. A full pipe wakes it
+ * as well. */
 static void ring(void) {
-    (void)!write(WORKER_WAKE, "", 1);
+    (void)!write(WORKER_NOTICES, "\n", 1);
 }
 
 static void await_go_on(struct channel *channel) {
@@ -590,8 +591,6 @@ _Noreturn void child_main(void) {
         getsockopt(WORKER_SOCKET, SOL_SOCKET, SO_PEERCRED, &host, &size) < 0 ||
         host.pid != getppid() || chdir("/") < 0 ||
         fcntl(WORKER_SOCKET, F_SETFD, FD_CLOEXEC) < 0 || /* what is exec'd gets none of them */
-        fcntl(WORKER_WAKE, F_SETFD, FD_CLOEXEC) < 0 ||
-        fcntl(WORKER_WAKE, F_SETFL, O_NONBLOCK) < 0 ||
         fcntl(WORKER_NOTICES, F_SETFD, FD_CLOEXEC) < 0 ||
         fcntl(WORKER_NOTICES, F_SETFL, O_NONBLOCK) < 0) {
         give_up();

@@ -166,7 +166,6 @@ struct worker {
     uint32_t lanes_max;
     struct death death; /* set before GONE */
 
-    bool is_listening;        /* supervisor: the socket is in its epoll set */
     bool is_buried;           /* supervisor, like what follows */
     int listener;             /* asks before each new thread (threads.h); -1: none */
     uint32_t threads;         /* at most so many, its own included */

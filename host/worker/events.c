@@ -3,8 +3,7 @@
 #include <sys/epoll.h>
 
 _Static_assert(_Alignof(struct worker) > EVENT_SOURCE_MASK, "the low bits of the address are free");
-_Static_assert(EVENT_STREAM + STREAM_COUNT <= EVENT_CLONE && EVENT_CLONE <= EVENT_SOURCE_MASK,
-               "a source fits into them");
+_Static_assert(EVENT_CLONE <= EVENT_SOURCE_MASK, "a source fits into them");
 
 bool events_add_fd(struct supervisor *supervisor, int fd, uint64_t source) {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = source};
@@ -23,25 +22,10 @@ bool events_add(struct supervisor *supervisor, struct worker *worker) {
     for (unsigned i = 0; done && i < STREAM_COUNT; i++) {
         done = events_add_fd(supervisor, worker->output.streams[i].fd, name | (EVENT_STREAM + i));
     }
-    if (done) {
-        events_listen(supervisor, worker, true);
-        done = worker->is_listening;
-    }
     return done;
 }
 
-void events_listen(struct supervisor *supervisor, struct worker *worker, bool listens) {
-    if (listens && !worker->is_listening) {
-        worker->is_listening =
-                events_add_fd(supervisor, worker->process.wake, (uintptr_t)worker | EVENT_WAKE);
-    } else if (!listens && worker->is_listening) {
-        events_remove_fd(supervisor, worker->process.wake);
-        worker->is_listening = false;
-    }
-}
-
 void events_remove(struct supervisor *supervisor, struct worker *worker) {
-    events_listen(supervisor, worker, false);
     events_remove_fd(supervisor, worker->process.pidfd);
     events_remove_fd(supervisor, worker->listener);
     for (unsigned i = 0; i < STREAM_COUNT; i++) {

@@ -4,14 +4,11 @@
 #include "worker/crew-parts.h"
 
 /* The source of an event is stored in the low bits of the worker's address. */
-enum event_source { EVENT_DEATH, EVENT_WAKE, EVENT_STREAM, EVENT_CLONE = 5 };
+enum event_source { EVENT_DEATH, EVENT_STREAM, EVENT_CLONE = EVENT_STREAM + STREAM_COUNT };
 #define EVENT_SOURCE_MASK ((uintptr_t)7)
 
-/** Wait for a worker's death, its output, and its pipe of wake-ups. False: errno says why. */
+/** Wait for a worker's death and its output. False: errno says why. */
 bool events_add(struct supervisor *supervisor, struct worker *worker);
-/** Start or stop waiting for its wake-ups. While a worker has nothing to report there, it must not
- * be able to wake the thread repeatedly. */
-void events_listen(struct supervisor *supervisor, struct worker *worker, bool listens);
 /** Stop waiting for any event of it. */
 void events_remove(struct supervisor *supervisor, struct worker *worker);
 /** Wait for a descriptor; `source` comes back with the event. */

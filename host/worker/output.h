@@ -18,9 +18,9 @@ struct stream {
     bool is_cut; /* the rest of the line is skipped */
     char line[LOG_LINE_MAX];
 };
-#define STREAM_COUNT   3
-/* The last of them is no text: its lines are what the plugin reports (enum plugin_notice). */
-#define STREAM_NOTICES 2
+/* Text, and no text: the lines of the last one are what the plugin reports (enum plugin_notice), or
+ * empty. */
+enum { STREAM_OUTPUT, STREAM_NOTICES, STREAM_COUNT };
 
 /** What a worker prints and logs. Used by the supervisor's thread only, except the last lines,
  * which have a lock. */

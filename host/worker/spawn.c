@@ -75,20 +75,13 @@ char *const *process_environment(struct arena *arena, const char *const *granted
 
 /* Numbers of the worker's ends in the worker. In the host these descriptors must have higher
  * numbers, or dup2() would overwrite one of them. */
-enum {
-    CHILD_INPUT,
-    CHILD_OUTPUT,
-    CHILD_ERROR,
-    CHILD_SOCKET,
-    CHILD_WAKE,
-    CHILD_NOTICES,
-    CHILD_END_COUNT
-};
-_Static_assert(CHILD_SOCKET == WORKER_SOCKET && CHILD_WAKE == WORKER_WAKE &&
-                       CHILD_NOTICES == WORKER_NOTICES,
+enum { CHILD_INPUT, CHILD_OUTPUT, CHILD_ERROR, CHILD_SOCKET, CHILD_NOTICES, CHILD_END_COUNT };
+_Static_assert(CHILD_SOCKET == WORKER_SOCKET && CHILD_NOTICES == WORKER_NOTICES,
                "ends are numbered as the worker has them");
 
-/* The worker's ends in the host. */
+/* The worker's ends in the host. Those of the output and of the errors are one pipe, as at a
+ * terminal: the log does not tell them apart, and each pipe less is a descriptor less for as long
+ * as the worker lives. */
 struct ends {
     int fds[CHILD_END_COUNT];
 };
@@ -102,7 +95,6 @@ static void ends_finish(struct ends *ends) {
 static void process_finish(struct process *process) {
     closep(&process->pidfd);
     closep(&process->socket);
-    closep(&process->wake);
     for (unsigned i = 0; i < STREAM_COUNT; i++) {
         closep(&process->streams[i]);
     }
@@ -138,10 +130,8 @@ static bool make_ends(struct process *process, struct ends *ends, const char **r
         return false;
     }
     *ret_what = "make the pipes and the socket of";
-    if (!make_pipe(&process->streams[0], &ends->fds[CHILD_OUTPUT]) ||
-        !make_pipe(&process->streams[1], &ends->fds[CHILD_ERROR]) ||
+    if (!make_pipe(&process->streams[STREAM_OUTPUT], &ends->fds[CHILD_OUTPUT]) ||
         !make_pipe(&process->streams[STREAM_NOTICES], &ends->fds[CHILD_NOTICES]) ||
-        !make_pipe(&process->wake, &ends->fds[CHILD_WAKE]) ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
         return false;
     }
@@ -198,7 +188,8 @@ static int spawn(const char *program, char *const *environment, const struct end
         failed = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
                                                                POSIX_SPAWN_SETSIGDEF);
         for (int i = 0; i < CHILD_END_COUNT && failed == 0; i++) {
-            failed = posix_spawn_file_actions_adddup2(&actions, ends->fds[i], i);
+            int from = i == CHILD_ERROR ? CHILD_OUTPUT : i;
+            failed = posix_spawn_file_actions_adddup2(&actions, ends->fds[from], i);
         }
         if (failed == 0) {
             failed = posix_spawn_file_actions_addclosefrom_np(&actions, CHILD_END_COUNT);
@@ -217,7 +208,7 @@ static int spawn(const char *program, char *const *environment, const struct end
 int process_spawn(const char *program, char *const *environment, bool may_start_others,
                   struct process *ret, struct toolrack_error *err) {
     CLEANUP(process_finish) struct process process = PROCESS_NONE;
-    CLEANUP(ends_finish) struct ends ends = {.fds = {-1, -1, -1, -1, -1, -1}};
+    CLEANUP(ends_finish) struct ends ends = {.fds = {-1, -1, -1, -1, -1}};
     const char *what;
     if (!make_ends(&process, &ends, &what)) {
         return error_set(err, TOOLRACK_E_IO, "cannot %s a worker: %s%s", what, strerror(errno),

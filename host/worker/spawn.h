@@ -11,18 +11,13 @@
 struct process {
     pid_t pid;
     int pidfd;
-    int socket; /* over which the worker gets descriptors, and sends one while it starts */
-    int wake;   /* pipe whose bytes wake the supervisor, while no call runs */
-    int streams[STREAM_COUNT];
-    int leash[2]; /* if it may start other processes; see spawn.c */
+    int socket; /* over which the worker gets descriptors, and sends one while it starts; closed
+                 * once it needs no more of them */
+    int streams[STREAM_COUNT]; /* pipes */
+    int leash[2];              /* if it may start other processes; see spawn.c */
 };
-#define PROCESS_NONE                           \
-    ((struct process){.pid = -1,               \
-                      .pidfd = -1,             \
-                      .socket = -1,            \
-                      .wake = -1,              \
-                      .streams = {-1, -1, -1}, \
-                      .leash = {-1, -1}})
+#define PROCESS_NONE \
+    ((struct process){.pid = -1, .pidfd = -1, .socket = -1, .streams = {-1, -1}, .leash = {-1, -1}})
 
 /** Start a process. `may_start_others`: the processes that it starts also end with the host.
  * [supervisor] */

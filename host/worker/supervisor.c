@@ -85,8 +85,6 @@ static void handle(struct supervisor *supervisor, struct worker *worker, unsigne
     }
     if (source == EVENT_DEATH) {
         worker_bury(worker, now_ns);
-    } else if (source == EVENT_WAKE) {
-        worker_hear(worker, now_ns);
     } else if (source == EVENT_CLONE) {
         threads_answer(worker, (events & EPOLLIN) == 0, now_ns);
     } else {
@@ -99,6 +97,9 @@ static void handle(struct supervisor *supervisor, struct worker *worker, unsigne
         }
         if (was_quiet && output->dropped > 0) {
             atomic_store(&worker->crew->wants_attention, true); /* to report it in time */
+        }
+        if (stream == STREAM_NOTICES) {
+            worker_hear(worker, now_ns);
         }
     }
 }

@@ -34,7 +34,6 @@ void worker_free(struct worker *worker) {
     task_times_finish(&worker->times);
     closep(&worker->process.pidfd);
     closep(&worker->process.socket);
-    closep(&worker->process.wake);
     closep(&worker->listener);
     process_end_group(&worker->process);
     buf_finish(&worker->death.backtrace);
@@ -218,12 +217,6 @@ void worker_start(struct crew *crew, uint64_t now_ns) {
 
 /* ------------------------------------------------------------- hearing: a start */
 
-/* The bytes have no meaning; what is left of them wakes the supervisor again. */
-static void take_wakes(struct worker *worker) {
-    char bytes[4096];
-    (void)!read(worker->process.wake, bytes, sizeof bytes);
-}
-
 /* The only descriptor that comes from a worker, before code of the plugin runs: it was sent before
  * the frame DESCRIBE. From then on nothing can be sent (EPIPE). A descriptor that came from a
  * plugin would be closed by this thread, with what that entails: a socket whose data another
@@ -239,7 +232,8 @@ static bool take_listener(struct worker *worker, uint64_t layers) {
     return (layers & SANDBOX_THREADS) == 0 || worker->listener >= 0;
 }
 
-/* The host holds the first lane's channel again. */
+/* The host holds the first lane's channel again. Once all lanes are open, the worker gets no more
+ * descriptors. */
 static void free_first_lane(struct worker *worker) {
     struct crew *crew = worker->crew;
     struct lane *lane = &worker->lanes[0];
@@ -250,6 +244,8 @@ static void free_first_lane(struct worker *worker) {
         lane_move(lane, LANE_OPENER);
         atomic_store(&crew->wants_attention, true);
     } else {
+        closep(&worker->process.socket);
+        worker->process.socket = -1;
         crew_offer(crew, lane);
     }
 }
@@ -257,7 +253,6 @@ static void free_first_lane(struct worker *worker) {
 static void begin_ready(struct worker *worker, uint64_t now_ns) {
     struct crew *crew = worker->crew;
     const struct supervisor_options *options = &crew->supervisor->options;
-    events_listen(crew->supervisor, worker, false);
     if (options->started != NULL) { /* before any of its calls can end */
         options->started(options->user, crew->user, (int)worker->process.pid, worker->layers);
     }
@@ -344,13 +339,6 @@ void worker_open_lane(struct worker *worker) {
         return;
     }
     lane_move(opener, LANE_STARTING);
-    events_listen(worker->crew->supervisor, worker, true);
-    if (!worker->is_listening) {
-        worker_kill(worker, END_KILLED,
-                    "a worker of plugin '%s' was ended: the host cannot hear it open a lane: %s",
-                    worker->crew->id, strerror(errno));
-        return;
-    }
     send_plain(opener->channel, FRAME_OPEN);
 }
 
@@ -359,7 +347,6 @@ static bool hear_lane(struct worker *worker, const struct frame_in *frame) {
     if (frame->type != FRAME_READY) {
         return false;
     }
-    events_listen(crew->supervisor, worker, false);
     LOCK_SCOPE(&crew->lock);
     /* A worker that was told to end while it started sends READY too; it opened no lane. */
     if (worker->state == WORKER_READY) {
@@ -374,7 +361,6 @@ static bool hear_lane(struct worker *worker, const struct frame_in *frame) {
 void worker_hear(struct worker *worker, uint64_t now_ns) {
     struct crew *crew = worker->crew;
     struct lane *lane = &worker->lanes[0];
-    take_wakes(worker);
     for (unsigned i = 0; i < HEAR_FRAMES_MAX; i++) {
         lock_take(&crew->lock);
         bool is_expected = lane->state == LANE_STARTING;

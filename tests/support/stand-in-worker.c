@@ -39,7 +39,7 @@ static void receive_type(struct channel *channel, enum frame_type type) {
 }
 
 static void ring(void) {
-    ssize_t written = write(WORKER_WAKE, "", 1);
+    ssize_t written = write(WORKER_NOTICES, "\n", 1);
     (void)written;
 }
 
@@ -251,9 +251,8 @@ static void print_lines(struct channel *channel, int count) {
     for (int i = 0; i < count; i++) {
         printf("line %d\n", i);
     }
+    (void)fflush(stdout); /* both are one pipe */
     (void)fputs("half \xff a line", stderr);
-    (void)fflush(stdout);
-    (void)fflush(stderr);
     reply(channel, "null");
 }
 

@@ -1272,8 +1272,8 @@ static _Noreturn void be_a_host_that_dies(void) {
         }
     }
     (void)dup2(pair[1], WORKER_SOCKET);
-    (void)dup2(STDERR_FILENO, WORKER_WAKE);
-    closefrom(WORKER_WAKE + 1);
+    (void)dup2(STDERR_FILENO, WORKER_NOTICES);
+    closefrom(WORKER_NOTICES + 1);
     (void)execl(getenv("TOOLRACK_WORKER"), "toolrack-worker", (char *)NULL);
     _exit(EXIT_FAILURE);
 }
