@@ -22,7 +22,8 @@
  *      behind its end. Pages up to INLINE_END are allocated at creation; pages of the first
  *      `bulk_pages` bytes of the bulk are allocated before the host's first frame of that size. The
  *      host writes nowhere else, and reads the bulk with pread(), which does not fail if the worker
- *      removed a page.
+ *      removed a page; or once the descriptor is closed, from pages that it has made sure of, as
+ *      the worker can remove none then.
  *  (2) The host reads nothing back that it wrote. It reads the worker's control words once
  *      (handover.h) and copies the worker's payload once, into `taken`, before it is used.
  *  (3) The bulk belongs to the side that holds the channel. The other side has copied a frame in
@@ -73,7 +74,7 @@ struct channel {
     struct handover_note note; /* of the frame that has been received but not taken yet */
     bool is_untaken;
     bool is_host;
-    int fd; /* -1 in the worker */
+    int fd; /* -1 in the worker, and after channel_close_file() */
     char *memory;
     char *bulk;         /* mapped apart */
     size_t bulk_mapped; /* a power of two, or all */
@@ -255,6 +256,55 @@ static void shrink_bulk(struct channel *channel) {
     }
 }
 
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ  22 /* Linux 5.14 */
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* Have the pages of the first `size` bytes of the bulk, or an error where a later access would get
+ * a signal. */
+static bool populate(struct channel *channel, size_t size, int advice) {
+    int failed;
+    if (size > channel->bulk_mapped && !map_bulk(channel, size)) {
+        return false;
+    }
+    do {
+        failed = madvise(channel->bulk, size, advice);
+    } while (failed < 0 && (errno == EINTR || errno == EAGAIN));
+    return failed == 0;
+}
+
+static bool allocate_bulk(struct channel *channel, size_t size) {
+    int failed;
+    if (channel->fd < 0) {
+        return populate(channel, size, MADV_POPULATE_WRITE);
+    }
+    do {
+        failed = fallocate(channel->fd, 0, BULK_AT, (off_t)size);
+    } while (failed < 0 && errno == EINTR);
+    return failed == 0;
+}
+
+/* Free the pages above CHANNEL_BULK_KEPT_MAX, whichever side allocated them. */
+static void free_bulk(struct channel *channel) {
+    const size_t size = CHANNEL_PAYLOAD_MAX - CHANNEL_BULK_KEPT_MAX;
+    if (channel->fd >= 0) {
+        (void)fallocate(channel->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                        (off_t)BULK_AT + CHANNEL_BULK_KEPT_MAX, (off_t)size);
+    } else if (map_bulk(channel, CHANNEL_PAYLOAD_MAX)) {
+        (void)madvise(channel->bulk + CHANNEL_BULK_KEPT_MAX, size, MADV_REMOVE);
+    }
+}
+
+void channel_close_file(struct channel *channel) {
+    OBJECT_CHECK(channel, CHANNEL_MAGIC);
+    assert(channel->is_host);
+    if (channel->fd >= 0 && madvise(channel->bulk, 0, MADV_POPULATE_READ) == 0) {
+        closep(&channel->fd);
+        channel->fd = -1;
+    }
+}
+
 /* ------------------------------------------------------------------- sending */
 
 void *channel_room(struct channel *channel, size_t size) {
@@ -268,11 +318,7 @@ void *channel_room(struct channel *channel, size_t size) {
         return NULL;
     }
     if (channel->is_host && size > channel->bulk_pages) { /* writing there must not fail */
-        int failed;
-        do {
-            failed = fallocate(channel->fd, 0, BULK_AT, (off_t)size);
-        } while (failed < 0 && errno == EINTR);
-        if (failed < 0) {
+        if (!allocate_bulk(channel, size)) {
             return NULL;
         }
         channel->bulk_pages = size;
@@ -327,15 +373,16 @@ static bool copy_out(struct channel *channel, char *to, size_t size) {
         memcpy(to, channel->inbox, size);
         return true;
     }
-    if (!channel->is_host) {
-        if (size > channel->bulk_mapped && !map_bulk(channel, size)) {
+    if (channel->fd < 0) {
+        if (channel->is_host ? !populate(channel, size, MADV_POPULATE_READ)
+                             : size > channel->bulk_mapped && !map_bulk(channel, size)) {
             return false;
         }
         memcpy(to, channel->bulk, size);
         return true;
     }
-    /* The host reads from the file: if the worker removed pages, reading a mapping could raise a
-     * signal. */
+    /* The host reads from the file as long as it has it: if the worker removed pages, reading a
+     * mapping could raise a signal. */
     size_t done = 0;
     while (done < size) {
         ssize_t got = pread(channel->fd, to + done, size - done, (off_t)(BULK_AT + done));
@@ -359,9 +406,7 @@ static enum channel_wait take(struct channel *channel, struct frame_in *ret) {
     size_t used = note.size > channel->bulk_pages ? note.size : channel->bulk_pages;
     if (channel->is_host && used > CHANNEL_BULK_KEPT_MAX) {
         /* Free the pages of this frame and of the host's own last frame. */
-        (void)fallocate(channel->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                        (off_t)BULK_AT + CHANNEL_BULK_KEPT_MAX,
-                        (off_t)CHANNEL_PAYLOAD_MAX - CHANNEL_BULK_KEPT_MAX);
+        free_bulk(channel);
         channel->bulk_pages = channel->bulk_pages < CHANNEL_BULK_KEPT_MAX ? channel->bulk_pages
                                                                           : CHANNEL_BULK_KEPT_MAX;
     }

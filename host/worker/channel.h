@@ -76,8 +76,14 @@ struct channel *channel_join(int memory_fd, struct toolrack_error *err);
 /** Unmap and close; NULL is ignored. No thread may be waiting on the channel. */
 void channel_destroy(struct channel *channel);
 
-/** Host: the descriptor of the channel's memory, borrowed. */
+/** Host: the descriptor of the channel's memory, borrowed; -1: it is closed. */
 int channel_fd(const struct channel *channel);
+
+/** Host: close the descriptor, which another 1,000 workers need more; the mapping stays. Only where
+ * the worker can give back no pages of the memory, as its filter of system calls sees to. It is
+ * kept where the kernel (before Linux 5.14) can do what it is for only by it. [one thread at a
+ * time] */
+void channel_close_file(struct channel *channel);
 
 /** Where to write a payload of `size` bytes before channel_send(); NULL: it is larger than
  * CHANNEL_PAYLOAD_MAX, or there is no memory. The other side can write to this memory too: do not

@@ -232,6 +232,14 @@ static bool take_listener(struct worker *worker, uint64_t layers) {
     return (layers & SANDBOX_THREADS) == 0 || worker->listener >= 0;
 }
 
+/* The worker has mapped a channel: the descriptor of its memory is of no more use, if the filter
+ * keeps the plugin from giving back pages of it. */
+static void settle_lane(const struct worker *worker, const struct lane *lane) {
+    if ((worker->layers & SANDBOX_SECCOMP) != 0) {
+        channel_close_file(lane->channel);
+    }
+}
+
 /* The host holds the first lane's channel again. Once all lanes are open, the worker gets no more
  * descriptors. */
 static void free_first_lane(struct worker *worker) {
@@ -253,6 +261,7 @@ static void free_first_lane(struct worker *worker) {
 static void begin_ready(struct worker *worker, uint64_t now_ns) {
     struct crew *crew = worker->crew;
     const struct supervisor_options *options = &crew->supervisor->options;
+    settle_lane(worker, &worker->lanes[0]);
     if (options->started != NULL) { /* before any of its calls can end */
         options->started(options->user, crew->user, (int)worker->process.pid, worker->layers);
     }
@@ -350,6 +359,7 @@ static bool hear_lane(struct worker *worker, const struct frame_in *frame) {
     LOCK_SCOPE(&crew->lock);
     /* A worker that was told to end while it started sends READY too; it opened no lane. */
     if (worker->state == WORKER_READY) {
+        settle_lane(worker, &worker->lanes[worker->lane_count]);
         crew_offer(crew, &worker->lanes[worker->lane_count++]);
     }
     free_first_lane(worker);

@@ -23,7 +23,7 @@
 
 static const double tool_counts[] = {10, 100, 1000, 4000, 16000, 65000};
 static const double row_counts[] = {1e5, 1e6, 1e7};
-static const double worker_counts[] = {1, 10, 100, 1000};
+static const double worker_counts[] = {1, 10, 100, 200, 1000};
 
 static const char *const verbs[] = {"get",  "list", "create",  "delete", "update",
                                     "send", "find", "convert", "read",   "start"};

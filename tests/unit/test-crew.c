@@ -1190,6 +1190,18 @@ static void one_that_does_not_close(void **state) {
     assert_non_null(strstr(told.reason, "did not end within 20 ms"));
 }
 
+/* Its pidfd, its two pipes and one more: how many workers a host may have depends on it. */
+static void few_descriptors_a_worker(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage, &plain, false);
+    unsigned before = count_entries("/proc/self/fd");
+    struct outcome outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"echo\"}");
+    assert_int_equal(outcome.code, 0);
+    assert_true(count_entries("/proc/self/fd") <= before + 4);
+    close_stage(&stage);
+}
+
 static void what_it_prints(void **state) {
     (void)state;
     struct stage stage;
@@ -1540,6 +1552,7 @@ int main(void) {
             cmocka_unit_test(no_descriptor_for_a_worker),
             cmocka_unit_test(a_crash_while_closing),
             cmocka_unit_test(one_that_does_not_close),
+            cmocka_unit_test(few_descriptors_a_worker),
             cmocka_unit_test(what_it_prints),
             cmocka_unit_test(its_children_end_with_it),
             cmocka_unit_test(a_host_that_died_at_once),
