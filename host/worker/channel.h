@@ -47,7 +47,7 @@ enum frame_type {
     /* host to worker */
     FRAME_START,  /* what to load, and the sandbox: the first frame, on the first channel */
     FRAME_CALL,   /* run a tool */
-    FRAME_GO_ON,  /* acknowledges log, progress, describe */
+    FRAME_GO_ON,  /* acknowledges log, progress */
     FRAME_ANSWER, /* to a question */
     FRAME_OPEN,   /* start a thread for another channel, whose memory comes over the socket */
     FRAME_END,    /* close the plugin and exit */
@@ -59,7 +59,6 @@ enum frame_type {
     FRAME_LOG,
     FRAME_PROGRESS,
     FRAME_QUESTION, /* to the person who called */
-    FRAME_DESCRIBE, /* layers of the sandbox in force, before READY */
     FRAME_TYPE_COUNT
 };
 
@@ -79,7 +78,7 @@ void channel_destroy(struct channel *channel);
 /** Host: the descriptor of the channel's memory, borrowed; -1: it is closed. */
 int channel_fd(const struct channel *channel);
 
-/** Host: close the descriptor, which another 1,000 workers need more; the mapping stays. Only where
+/** Host: close the descriptor, which more workers need; the mapping stays. Only where
  * the worker can give back no pages of the memory, as its filter of system calls sees to. It is
  * kept where the kernel (before Linux 5.14) can do what it is for only by it. [one thread at a
  * time] */

@@ -564,12 +564,8 @@ static void start(struct child *child) {
                        ? enter_sandbox(child, &layers, &err)
                        : error_set(&err, TOOLRACK_E_IO, "cannot install the crash handler: %s",
                                    strerror(errno));
-    if (code == 0 && !send_number(child->channel, FRAME_DESCRIBE, layers)) {
-        give_up();
-    }
     if (code == 0) {
-        ring();
-        await_go_on(child->channel);
+        ring(); /* code of the plugin may start threads, for which the host is asked */
         code = child->start.foreign != NULL ? load_foreign(child, &err) : load_plugin(child, &err);
     }
     if (code < 0) {

@@ -12,7 +12,7 @@
  *            take the channel, read FRAME_START
  *            crash handler, sandbox, then the plugin: dlopen, compare tables, open();
  *            or the library and its one function (plugin/foreign.h)
- *            DESCRIBE, READY
+ *            READY
  *     then:  CALL ... RESULT or FAILURE, until END: close(), exit 0 */
 #pragma once
 

@@ -171,6 +171,7 @@ struct worker {
     uint32_t threads;         /* at most so many, its own included */
     uint64_t recount_ns;      /* when they may be counted again */
     bool was_refused_threads; /* that was logged */
+    bool is_described;        /* it has told of its sandbox */
     uint32_t layers;
     struct task_times times; /* supervisor, with a grant to spawn: of its processes; see cpu.c */
     uint64_t processes;      /* that were started */

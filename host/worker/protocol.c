@@ -535,21 +535,8 @@ bool read_answer(const struct frame_in *frame, struct frame_answer *ret) {
     return read_frame(frame, NULL, code_answer, ret);
 }
 
-/* ----------------------------------------------------------- numbers and nothing */
+/* ------------------------------------------------------------------- nothing */
 
 void send_plain(struct channel *channel, enum frame_type type) {
     channel_send(channel, type, 0);
-}
-
-static void code_one_number(struct codec *codec, void *number) {
-    code_raw(codec, number, sizeof(uint64_t));
-}
-
-bool send_number(struct channel *channel, enum frame_type type, uint64_t number) {
-    return send_frame(channel, type, code_one_number, &number);
-}
-
-bool read_number(const struct frame_in *frame, uint64_t *ret) {
-    *ret = 0;
-    return read_frame(frame, NULL, code_one_number, ret);
 }

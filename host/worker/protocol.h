@@ -142,9 +142,8 @@ bool send_log(struct channel *channel, const struct frame_log *log);
 bool send_progress(struct channel *channel, const struct frame_progress *progress);
 bool send_question(struct channel *channel, const struct frame_question *question);
 bool send_answer(struct channel *channel, const struct frame_answer *answer);
-/** GO_ON, OPEN, END and READY have no payload; the payload of DESCRIBE is a number: the layers. */
+/** GO_ON, OPEN, END and READY have no payload. */
 void send_plain(struct channel *channel, enum frame_type type);
-bool send_number(struct channel *channel, enum frame_type type, uint64_t number);
 
 /** Read the payload of a frame of the right type. False: the payload is invalid (read_start(): or
  * the arena is out of memory), and `ret` must not be used. */
@@ -156,4 +155,3 @@ bool read_log(const struct frame_in *frame, struct frame_log *ret);
 bool read_progress(const struct frame_in *frame, struct frame_progress *ret);
 bool read_question(const struct frame_in *frame, struct frame_question *ret);
 bool read_answer(const struct frame_in *frame, struct frame_answer *ret);
-bool read_number(const struct frame_in *frame, uint64_t *ret);

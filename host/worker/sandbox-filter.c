@@ -427,9 +427,10 @@ static const struct use network_uses[] = {
         OPTION(IPPROTO_UDP, UDP_GRO),
 };
 
-/* The descriptor that the worker sends. */
+/* The descriptor that the worker sends, after which nothing can be sent. */
 static const struct use no_network_uses[] = {
         USE1("sendmsg", INT(0, SANDBOX_FILTER_SENDER)),
+        USE2("shutdown", INT(0, SANDBOX_FILTER_SENDER), INT(1, SHUT_WR)),
 };
 
 /* Signals to this process only, for abort(), raise() and pthread_kill(); the worker puts its

@@ -166,8 +166,10 @@ const char *const *sandbox_library_paths(void);
  *                       the plugin's own file; symbolic links are followed. Each costs about a
  *                       microsecond
  * @param filter         from sandbox_filter(); filter_size 0 leaves seccomp out
- * @param host_socket    over which the host is sent the descriptor that asks for each new thread
- *                       (threads.h), where SANDBOX_THREADS is in force; -1: threads are not counted
+ * @param host_socket    over which the host is told of the layers (protocol_describe()), with the
+ *                       descriptor that asks for each new thread (threads.h) where SANDBOX_THREADS
+ *                       is in force; nothing can be sent over it afterwards; -1: threads are not
+ *                       counted
  * @param ret_layers     receives the layers that are in force, also on failure
  * @return 0, also if the kernel lacks a layer; TOOLRACK_E_IO if a layer that the kernel has could
  *         not be put into force (the message names it and the errno): the process must end then.

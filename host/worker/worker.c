@@ -217,19 +217,26 @@ void worker_start(struct crew *crew, uint64_t now_ns) {
 
 /* ------------------------------------------------------------- hearing: a start */
 
-/* The only descriptor that comes from a worker, before code of the plugin runs: it was sent before
- * the frame DESCRIBE. From then on nothing can be sent (EPIPE). A descriptor that came from a
- * plugin would be closed by this thread, with what that entails: a socket whose data another
- * machine does not take (SO_LINGER), or a file of a network, lets close() wait. To refuse it while
- * receiving is no help, as the kernel then closes it, in this thread too. */
-static bool take_listener(struct worker *worker, uint64_t layers) {
-    int fd = -1;
-    if ((layers & SANDBOX_THREADS) != 0 && worker->listener < 0 &&
-        protocol_hear(worker->process.socket, &fd) && fd >= 0) {
-        (void)threads_watch(worker, fd);
+/* The only message that comes from a worker, sent before code of the plugin runs; the worker has
+ * seen to it that none can follow (EPIPE). A descriptor that came from a plugin would be closed by
+ * this thread, with what that entails: a socket whose data another machine does not take
+ * (SO_LINGER), or a file of a network, lets close() wait. To refuse it while receiving is no help,
+ * as the kernel then closes it, in this thread too. */
+static void take_description(struct worker *worker) {
+    int listener;
+    if (worker->is_described ||
+        !protocol_hear(worker->process.socket, &worker->layers, &listener)) {
+        return;
     }
-    (void)shutdown(worker->process.socket, SHUT_RD);
-    return (layers & SANDBOX_THREADS) == 0 || worker->listener >= 0;
+    worker->is_described = true;
+    if (listener >= 0) {
+        (void)threads_watch(worker, listener);
+    }
+}
+
+static bool is_described_well(const struct worker *worker) {
+    return worker->is_described &&
+           ((worker->layers & SANDBOX_THREADS) == 0 || worker->listener >= 0);
 }
 
 /* The worker has mapped a channel: the descriptor of its memory is of no more use, if the filter
@@ -301,18 +308,7 @@ static bool hear_start(struct worker *worker, const struct frame_in *frame, uint
     struct channel *channel = worker->lanes[0].channel;
     struct frame_failure failure;
     struct frame_log log;
-    uint64_t layers;
     switch (frame->type) {
-    case FRAME_DESCRIBE:
-        if (!read_number(frame, &layers) || layers > UINT32_MAX) {
-            return false;
-        }
-        if (!take_listener(worker, layers)) {
-            return false;
-        }
-        worker->layers = (uint32_t)layers;
-        send_plain(channel, FRAME_GO_ON);
-        return true;
     case FRAME_LOG:
         if (!read_log(frame, &log)) {
             return false;
@@ -320,7 +316,13 @@ static bool hear_start(struct worker *worker, const struct frame_in *frame, uint
         output_log(&worker->output, log.level, log.message, now_ns);
         send_plain(channel, FRAME_GO_ON);
         return true;
-    case FRAME_READY: begin_ready(worker, now_ns); return true;
+    case FRAME_READY:
+        take_description(worker); /* it may have come since the thread woke up */
+        if (!is_described_well(worker)) {
+            return false;
+        }
+        begin_ready(worker, now_ns);
+        return true;
     case FRAME_REFUSED:
         if (!read_failure(frame, &failure)) {
             return false;
@@ -376,6 +378,9 @@ void worker_hear(struct worker *worker, uint64_t now_ns) {
         bool is_expected = lane->state == LANE_STARTING;
         bool starts = worker->state == WORKER_STARTING;
         lock_release(&crew->lock);
+        if (is_expected && starts) {
+            take_description(worker);
+        }
         if (!is_expected || !channel_is_held(lane->channel)) {
             return;
         }

@@ -49,7 +49,6 @@ static bool read_and_send(const struct frame_in *frame, struct arena *arena) {
         struct frame_progress progress;
         struct frame_question question;
         struct frame_answer answer;
-        uint64_t number;
     } is;
     switch (frame->type) {
     case FRAME_START: return read_start(frame, arena, &is.start) && send_start(sender, &is.start);
@@ -64,8 +63,6 @@ static bool read_and_send(const struct frame_in *frame, struct arena *arena) {
     case FRAME_QUESTION:
         return read_question(frame, &is.question) && send_question(sender, &is.question);
     case FRAME_ANSWER: return read_answer(frame, &is.answer) && send_answer(sender, &is.answer);
-    case FRAME_DESCRIBE:
-        return read_number(frame, &is.number) && send_number(sender, FRAME_DESCRIBE, is.number);
     default:
         if (frame->size == 0) {
             send_plain(sender, frame->type);

@@ -369,11 +369,10 @@ static void await_mark(const char *folder, const char *name) {
 /* With a folder for marks: leaves the file `waits` there, says that it is ready once the file `go`
  * exists, and then leaves `said`. */
 static void begin(struct channel *channel, const char *how, const char *marks) {
-    if (!send_number(channel, FRAME_DESCRIBE, 64)) {
+    if (!protocol_describe(WORKER_SOCKET, SANDBOX_LIMITS, -1)) {
         give_up();
     }
     ring();
-    receive_type(channel, FRAME_GO_ON);
     die_of(how);
     if (strcmp(how, "refuse") == 0) {
         (void)send_failure(channel, FRAME_REFUSED,

@@ -71,7 +71,6 @@ static bool read_any(const struct frame_in *frame) {
         struct frame_progress progress;
         struct frame_question question;
         struct frame_answer answer;
-        uint64_t number;
     } ret;
     switch (frame->type) {
     case FRAME_START: return read_start(frame, &arena, &ret.start);
@@ -83,7 +82,6 @@ static bool read_any(const struct frame_in *frame) {
     case FRAME_PROGRESS: return read_progress(frame, &ret.progress);
     case FRAME_QUESTION: return read_question(frame, &ret.question);
     case FRAME_ANSWER: return read_answer(frame, &ret.answer);
-    case FRAME_DESCRIBE: return read_number(frame, &ret.number);
     default: return frame->size == 0;
     }
 }
@@ -560,18 +558,11 @@ static void question_and_answer_there_and_back(void **state) {
     check_utf8(&frame, "{\"yes\"");
 }
 
-static void numbers_and_nothing_there_and_back(void **state) {
+static void nothing_there_and_back(void **state) {
     (void)state;
-    uint64_t number = 0;
-    give_turn();
-    assert_true(send_number(worker, FRAME_DESCRIBE, UINT64_MAX - 1));
-    struct frame_in frame = arrive(host, FRAME_DESCRIBE);
-    assert_true(read_number(&frame, &number));
-    assert_true(number == UINT64_MAX - 1);
-    check_every_size(&frame);
     give_turn();
     send_plain(worker, FRAME_READY);
-    frame = arrive(host, FRAME_READY);
+    struct frame_in frame = arrive(host, FRAME_READY);
     check_every_size(&frame);
 }
 
@@ -645,6 +636,28 @@ static void descriptors_go_over_the_socket(void **state) {
     assert_int_equal(protocol_receive_fd(-1), -1);
 }
 
+/* With a descriptor and without; what is no such message is none, and leaves no descriptor. */
+static void a_description_goes_over_the_socket(void **state) {
+    (void)state;
+    int ends[2];
+    int listener;
+    uint32_t layers;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    assert_false(protocol_hear(ends[0], &layers, &listener)); /* and does not wait */
+    assert_true(protocol_describe(ends[1], UINT32_MAX - 1, -1));
+    assert_true(protocol_hear(ends[0], &layers, &listener));
+    assert_true(layers == UINT32_MAX - 1 && listener == -1);
+    assert_true(protocol_describe(ends[1], 5, channel_fd(host)));
+    assert_true(protocol_hear(ends[0], &layers, &listener));
+    assert_true(layers == 5 && is_same_file(listener, channel_fd(host)));
+    assert_int_equal(close(listener), 0);
+    assert_int_equal(send(ends[1], "", 1, 0), 1);
+    assert_false(protocol_hear(ends[0], &layers, &listener));
+    assert_int_equal(close(ends[1]), 0);
+    assert_false(protocol_hear(ends[0], &layers, &listener));
+    assert_int_equal(close(ends[0]), 0);
+}
+
 static void the_end_of_the_host_is_no_descriptor(void **state) {
     (void)state;
     int ends[2];
@@ -692,9 +705,10 @@ int main(void) {
             TEST(long_and_wrong_messages_become_right_ones),
             TEST(progress_there_and_back),
             TEST(question_and_answer_there_and_back),
-            TEST(numbers_and_nothing_there_and_back),
+            TEST(nothing_there_and_back),
             TEST(the_largest_result_is_sent_and_a_larger_one_is_not),
             TEST(descriptors_go_over_the_socket),
+            TEST(a_description_goes_over_the_socket),
             TEST(the_end_of_the_host_is_no_descriptor),
             TEST(a_policy_may_be_full),
     };
