@@ -30,6 +30,14 @@ static tr_status act(struct tr_call *call) {
 }
 TR_JSON_TOOL(act, ("Do something", .permission = TR_CONFIRM), ANY)
 
+static tr_status login(struct tr_call *call) {
+    runs++;
+    return tr_reply_text(call, "in");
+}
+TR_JSON_TOOL(login, ("Log in", .permission = TR_CONFIRM),
+             "{\"type\":\"object\",\"properties\":{\"user\":{\"type\":\"string\"},\"pin\":{"
+             "\"type\":\"string\",\"writeOnly\":true}}}")
+
 static tr_status erase(struct tr_call *call) {
     runs++;
     return tr_reply_text(call, "erased");
@@ -75,7 +83,7 @@ static tr_status slow(struct tr_call *call) {
 }
 TR_JSON_TOOL(slow, ("Dig slowly", .permission = TR_CONFIRM), ANY)
 
-TR_PLUGIN(("unit", .flags = TR_THREAD_SAFE), "1.0.0", act, erase, job, sly, dig, slow)
+TR_PLUGIN(("unit", .flags = TR_THREAD_SAFE), "1.0.0", act, erase, job, sly, dig, slow, login)
 
 #define FORMS          "{\"elicitation\":{},\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}"
 #define ACT(arguments) "\"name\":\"act\",\"arguments\":" arguments ","
@@ -109,8 +117,8 @@ static struct question read_question(struct talk *talk) {
     return question;
 }
 
-static struct question ask_as(const struct principal *principal, const char *parameters) {
-    struct talk talk;
+static void post_call(struct talk *talk, const struct principal *principal,
+                      const char *parameters) {
     char message[8192];
     const struct mcp_headers headers = {
             .version = "2026-07-28", .method = "tools/call", .name = NULL};
@@ -120,7 +128,12 @@ static struct question ask_as(const struct principal *principal, const char *par
     named.name = name;
     (void)snprintf(message, sizeof message, REQUEST("1", "tools/call", "%s" META_OF(FORMS)),
                    parameters);
-    talk_post(&talk, server_mcp, principal, &named, message);
+    talk_post(talk, server_mcp, principal, &named, message);
+}
+
+static struct question ask_as(const struct principal *principal, const char *parameters) {
+    struct talk talk;
+    post_call(&talk, principal, parameters);
     return read_question(&talk);
 }
 
@@ -286,6 +299,17 @@ static void sessions_of_a_user_have_one_share(void **state) {
         assert_matches(talk_wait(&talk), i == 64 ? "*: 64 calls of 'uid:1' wait*" : PENDING "*");
         talk_finish(&talk);
     }
+    server_close();
+}
+
+static void the_client_is_shown_no_secret(void **state) {
+    (void)state;
+    struct talk talk;
+    open_approvals(APPROVE);
+    post_call(&talk, &server_principal,
+              "\"name\":\"login\",\"arguments\":{\"user\":\"ada\",\"pin\":\"4711\"},");
+    assert_non_null(strstr(talk_wait(&talk), "user: \\\"ada\\\"\\npin: \\\"***\\\"\\nWhy: "));
+    talk_finish(&talk);
     server_close();
 }
 
@@ -830,6 +854,7 @@ int main(void) {
             cmocka_unit_test(an_approval_is_for_one_client),
             cmocka_unit_test(places_are_not_for_who_shows_a_token),
             cmocka_unit_test(the_client_is_asked),
+            cmocka_unit_test(the_client_is_shown_no_secret),
             cmocka_unit_test(sessions_of_a_user_have_one_share),
             cmocka_unit_test(an_answer_is_for_one_call),
             cmocka_unit_test(only_who_may_answer_is_asked),
