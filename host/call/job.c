@@ -172,7 +172,7 @@ struct job *job_create(struct pool *pool, const struct call_host *host, struct t
     job->state = JOB_QUEUED;
     lock_init(&job->gate.lock);
     (void)pthread_cond_init(&job->gate.left, NULL);
-    clock_cond_init(&job->changed);
+    wakeup_reset(&job->ended);
     call_init(&job->call, host, tool, options, job->memory, sizeof job->memory);
     job->call.gate = &job->gate;
     job->call.crew_lock = &job->gate.lock.mutex;
@@ -202,7 +202,6 @@ void job_unref(struct job *job) {
     toolrack_result_free(job->result);
     toolrack_tool_unref(job->tool);
     toolrack_tool_unref(job->tool_before);
-    (void)pthread_cond_destroy(&job->changed);
     (void)pthread_cond_destroy(&job->gate.left);
     lock_finish(&job->gate.lock);
     free(job->owned);
@@ -243,7 +242,6 @@ static void set_outcome(struct job *job, enum job_state last, int code,
     if (code < 0 && error != &job->error) {
         job->error = *error;
     }
-    (void)pthread_cond_broadcast(&job->changed);
 }
 
 static bool is_in_plugin(const struct job *job) {
@@ -259,7 +257,8 @@ static const char *state_words(const struct job *job, char room[CALL_COPY_WORDS_
         if (is_stuck) {
             return CALL_BEHIND_STUCK;
         }
-        if (job_has_room(job)) {
+        if (job->thread != NULL ||
+            job_has_room(job)) { /* it may have a thread that is no further */
             return "; the host was too busy to begin it";
         }
         if (plugin->pool_running < plugin->calls_max) {
@@ -289,12 +288,6 @@ static void set_given_up(struct job *job, bool was_cancelled) {
     struct call_cost cost = call_cost_so_far(&job->call);
     set_outcome(job, JOB_GIVEN_UP, code, NULL, &job->error, &cost);
     job->gate.closed = true;
-}
-
-/* Called after gate.lock was released: when the spinning thread sees this, only the caller's
- * reference keeps the job. */
-static void show_over(struct job *job) {
-    atomic_store_explicit(&job->over, 1, memory_order_release);
 }
 
 enum job_end job_take_tool(struct job *job, struct toolrack_tool *tool) {
@@ -351,9 +344,7 @@ enum job_end job_finish(struct job *job, int code, struct toolrack_result *resul
         set_outcome(job, JOB_DONE, code, result, error, &job->call.cost);
     }
     lock_release(&job->gate.lock);
-    if (end == JOB_ENDED) {
-        show_over(job);
-    } else {
+    if (end != JOB_ENDED) {
         toolrack_result_free(result);
     }
     return end;
@@ -378,7 +369,6 @@ enum job_end job_give_up(struct job *job) {
 }
 
 void job_left_behind(struct job *job, bool is_lost) {
-    show_over(job);
     plugin_wake(job->tool->reg->plugin, &job->call, is_lost);
     lock_take(&job->gate.lock);
     while (job->gate.inside > 0) {
@@ -401,24 +391,36 @@ uint64_t job_interrupt(struct job *job) {
 }
 
 void job_deadline_moved(struct job *job) {
-    LOCK_SCOPE(&job->gate.lock);
-    (void)pthread_cond_broadcast(&job->changed);
+    if (job->done == NULL) {
+        wakeup_nudge(&job->ended);
+    }
 }
 
-bool job_wait(struct job *job) {
-    bool is_late = false;
-    lock_take(&job->gate.lock);
-    while (!job_is_over(job) && !is_late) {
-        uint64_t until_ns = job->call.run.deadline_ns;
-        if (job->gate.asks) {
-            lock_wait(&job->gate.lock, &job->changed);
-        } else {
-            const struct timespec until = clock_timespec(until_ns);
-            is_late = !lock_wait_until(&job->gate.lock, &job->changed, &until) && !job->gate.asks &&
-                      job->call.run.deadline_ns == until_ns;
-        }
+void job_hand_back(struct job *job) {
+    OBJECT_CHECK(job, JOB_MAGIC);
+    assert(job->done == NULL);
+    wakeup_send(&job->ended);
+}
+
+/* Until when a caller waits whose job was not handed back; 0: without limit, since its tool waits
+ * for an input, or its thread is about to hand it back. *ret_late: no longer. */
+static uint64_t wait_until(struct job *job, bool *ret_late) {
+    LOCK_SCOPE(&job->gate.lock);
+    if (job->gate.asks || job_is_over(job)) {
+        return 0;
     }
-    bool over = job_is_over(job);
-    lock_release(&job->gate.lock);
-    return over;
+    *ret_late = clock_now_ns() >= job->call.run.deadline_ns;
+    return job->call.run.deadline_ns;
+}
+
+bool job_wait(struct job *job, struct spin *spin) {
+    uint64_t until_ns = job->call.run.deadline_ns;
+    bool is_late = false;
+    if (spin != NULL) {
+        (void)spin_while(spin, &job->ended.word, WAKEUP_NONE);
+    }
+    while (!is_late && !wakeup_wait(&job->ended, until_ns)) {
+        until_ns = wait_until(job, &is_late);
+    }
+    return !is_late;
 }

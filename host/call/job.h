@@ -31,6 +31,8 @@
  * outcome, so it is delivered exactly once. All transitions are made under the job's gate. */
 #pragma once
 
+#include "base/spin.h"
+#include "base/wakeup.h"
 #include "call/call.h"
 
 struct pool;
@@ -69,11 +71,10 @@ struct job {
                    Guarded by the pool's lock once the job is queued */
     struct call call;
     struct call_gate gate;
-    enum job_state state;   /* guarded by gate.lock, like the outcome */
-    bool is_lost;           /* it was given up inside its plugin; guarded likewise */
-    pthread_cond_t changed; /* signalled when the state becomes one of the last two */
-    atomic_uint over; /* a hint for the thread that spins to look at the state; set after gate.lock
-                         was released */
+    enum job_state state; /* guarded by gate.lock, like the outcome */
+    bool is_lost;         /* it was given up inside its plugin; guarded likewise */
+    struct wakeup ended;  /* for the caller in pool_call(): sent when its thread has ended it and
+                             does not use it any more, and when its deadline has moved */
 
     toolrack_done *done; /* NULL: a thread waits in pool_call() */
     void *user;
@@ -94,7 +95,7 @@ struct job {
     struct job *live_prev;
     bool live;
     uint64_t watch_ns;          /* when the watch gives it up; 0: never */
-    struct pool_thread *thread; /* the thread that runs it */
+    struct pool_thread *thread; /* the thread that runs it, or was given it; NULL: none yet */
 
     struct call_time time;
     uint64_t asked_ns; /* when it became ASKING */
@@ -190,6 +191,11 @@ uint64_t job_interrupt(struct job *job);
  * [call-thread] */
 void job_deadline_moved(struct job *job);
 
-/** Wait until it is over, or until its deadline, which may move meanwhile. Returns whether it is
- * over. [call-thread] */
-bool job_wait(struct job *job);
+/** The last step of the thread that has ended a job for which a caller waits: after this the job is
+ * that caller's alone. [call-thread] */
+void job_hand_back(struct job *job);
+
+/** Wait until a job was handed back, or until its deadline, which may move meanwhile.
+ * @param spin  with which to spin first; NULL: do not
+ * @return whether it was handed back. [call-thread] */
+bool job_wait(struct job *job, struct spin *spin);

@@ -35,7 +35,13 @@ void pool_check(struct pool *pool) {
         count++;
     }
     assert(pool->thread_count == count);
-    assert(pool->idle + pool->busy <= count);
+    assert(pool->idle_count + pool->busy <= count);
+    count = 0;
+    for (const struct pool_thread *idle = pool->idle; idle != NULL; idle = idle->idle_next) {
+        assert(!idle->is_busy);
+        count++;
+    }
+    assert(pool->idle_count == count);
     count = 0;
     for (const struct pool_source *source = pool->sources; source != NULL; source = source->next) {
         OBJECT_CHECK(source, SOURCE_MAGIC);
@@ -61,7 +67,7 @@ static void note_input(void *user, bool begins) {
     } else if (job->done != NULL && !atomic_load(&job->call.cancelled)) {
         pool_watch_from(pool, job, job->call.run.deadline_ns);
     }
-    lock_release(&pool->lock);
+    pool_release(pool);
     if (!begins) {
         job_deadline_moved(job);
     }
@@ -69,11 +75,10 @@ static void note_input(void *user, bool begins) {
 
 /* ------------------------------------------------------------------ enqueue */
 
-/* Queue a job; the queue takes its own reference. */
+/* Queue a job, or give it to a thread; either has its own reference. */
 static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *err) {
     int code = TOOLRACK_E_LIMIT_EXCEEDED;
     const char *reason = NULL;
-    bool is_seen = false; /* by the thread that spins */
     lock_take(&pool->lock);
     bool is_watched = job->done == NULL || pool_start_watch(pool);
     bool is_first = pool->thread_count == 0;
@@ -99,11 +104,13 @@ static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *er
             pool->live = job_ref(job);
         }
         pool->waking |= is_first;
-        is_seen = pool_put(pool, job_ref(job));
+        (void)job_ref(job);
+        if (job->done != NULL || !pool_give(pool, job)) {
+            pool_put(pool, job);
+        }
     }
     pool_check(pool);
-    lock_release(&pool->lock);
-    pool_tell_spinning(pool, is_seen);
+    pool_release(pool);
     if (reason == NULL) {
         return 0;
     }
@@ -142,7 +149,7 @@ int pool_source_start(struct pool *pool, toolrack_take *take, void *user, struct
         pool->source_count--;
     }
     pool_check(pool);
-    lock_release(&pool->lock);
+    pool_release(pool);
     if (!starts) {
         free(source);
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "%s", no_thread);
@@ -196,7 +203,6 @@ struct pool *pool_create(const struct call_host *host, uint32_t threads_max) {
         spin_init(&pool->job_spin, SPIN_NS_MAX);
         spin_init(&pool->outcome_spin, SPIN_NS_MAX);
         lock_init(&pool->lock);
-        clock_cond_init(&pool->work);
         clock_cond_init(&pool->watch);
         clock_cond_init(&pool->quiet);
     }
@@ -248,7 +254,7 @@ bool pool_destroy(struct pool *pool) {
     uint64_t until_ns = clock_now_ns() + (uint64_t)POOL_CLOSE_GRACE_MS * CLOCK_NS_PER_MS;
     struct timespec until = clock_timespec(until_ns);
     lock_take(&pool->lock);
-    while ((pool->queue.count > 0 || pool->idle < pool->thread_count || pool->lost > 0) &&
+    while ((pool->queue.count > 0 || pool->idle_count < pool->thread_count || pool->lost > 0) &&
            clock_now_ns() < until_ns) {
         (void)lock_wait_until(&pool->lock, &pool->quiet, &until);
     }
@@ -263,7 +269,8 @@ bool pool_destroy(struct pool *pool) {
     }
 
     pool->closing = true;
-    (void)pthread_cond_broadcast(&pool->work);
+    pool_wake_all(pool);
+    pool_wake_woken(pool);
     (void)pthread_cond_broadcast(&pool->watch);
     while (pool->returning > 0) {
         lock_wait(&pool->lock, &pool->quiet);
@@ -287,7 +294,6 @@ bool pool_destroy(struct pool *pool) {
         return false; /* the threads still inside plugins will use it when they return */
     }
     OBJECT_WIPE(pool, POOL_MAGIC);
-    (void)pthread_cond_destroy(&pool->work);
     (void)pthread_cond_destroy(&pool->watch);
     (void)pthread_cond_destroy(&pool->quiet);
     lock_finish(&pool->lock);
@@ -342,11 +348,13 @@ int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *argumen
     }
     int code = enqueue(pool, job, err);
     if (code == 0) {
-        if (spin_worthwhile(&pool->outcome_spin)) {
-            (void)spin_while(&pool->outcome_spin, &job->over, 0);
+        struct spin *spin = spin_worthwhile(&pool->outcome_spin) ? &pool->outcome_spin : NULL;
+        bool is_back;
+        while (!(is_back = job_wait(job, spin)) && !pool_give_up(job)) {
+            spin = NULL; /* it has ended meanwhile, or its tool asks for an input */
         }
-        while (!job_wait(job) && !pool_give_up(job)) {
-            /* it has ended meanwhile, or its tool asks for an input */
+        if (is_back) {
+            job_unref(job); /* in place of its thread */
         }
         code = job->code;
         if (code < 0) {

@@ -8,6 +8,7 @@
 
 #include "base/lock.h"
 #include "base/spin.h"
+#include "base/wakeup.h"
 #include "call/pool.h"
 #include "call/queue.h"
 
@@ -21,10 +22,14 @@
  *      called with no lock held.
  *  (4) A plugin's stuck count is the number of its LOADING and RUNNING jobs that became GIVEN_UP
  *      and whose function has not returned.
- *  (5) At most one idle thread spins, with `spinning` set; before it sleeps it looks at the queue
- *      once more under the lock, so that one job needs no signal.
- *  (6) While a job can run or a source is served by nobody, a thread is about to look: it spins, or
- *      is on its way (`waking`: it was signalled or started, and has not looked yet); or all that
+ *  (5) `idle` holds the threads that have nothing to do, the latest first: what it has used is in
+ *      the cache of its CPU. Whoever takes one out wakes it up after the lock was released
+ *      (`woken`, pool_release()), and may have given it a job, for which the thread does not need
+ *      the lock. A thread goes in under the lock under which it found nothing to do, perhaps
+ *      before it has handed its last job back: so the next call of the same caller finds it. At
+ *      most one of them spins (`spinning`) before it sleeps.
+ *  (6) While a job can run or a source is served by nobody, a thread is about to look: it is on its
+ *      way (`waking`: it was taken from `idle` or started, and has not looked yet); or all that
  *      may exist are busy; or the watch ticks, and has one more wake up when no job has begun or
  *      ended for a tick. So many short jobs at once cost few wake-ups, and one that takes long
  *      delays no other: by a tick or two if its tool has been quick before, else not at all.
@@ -36,6 +41,9 @@
 struct pool_thread {
     struct pool_thread *next;
     struct pool_thread *prev;
+    struct pool_thread *idle_next; /* in pool->idle, or in pool->woken */
+    struct wakeup wakeup;          /* sent when it was taken from pool->idle */
+    struct job *given;             /* with that, or NULL: it is to look itself */
     struct pool *pool;
     pthread_t thread;
     struct pool_source *source; /* that it has served last; perhaps gone, never looked into */
@@ -64,10 +72,9 @@ struct pool {
     uint32_t cpu_count;
     struct spin job_spin;     /* of an idle thread for the next job */
     struct spin outcome_spin; /* of a caller for the end of its job */
-    atomic_uint offered;      /* a hint for the thread that spins: look at the queue */
+    atomic_bool spinning;     /* a thread spins for the next job */
 
     struct lock lock;     /* guards the members below */
-    pthread_cond_t work;  /* a job was queued, or closing */
     pthread_cond_t watch; /* live changed, or closing */
     pthread_cond_t quiet; /* a thread became idle */
     struct queue queue;
@@ -78,21 +85,21 @@ struct pool {
     uint32_t busy;         /* of those, the ones that have a job */
     struct pool_source *sources;
     uint32_t source_count;
-    uint32_t idle;           /* of those, the idle ones */
-    uint32_t sleeping;       /* of the idle ones, those that wait for `work` */
-    bool waking;             /* a thread was signalled or started, and has not looked yet */
-    uint32_t nesting;        /* threads of the pool that wait for a call that a tool made, or for
-                                permission */
-    uint32_t lost;           /* threads given up that are still inside a plugin */
-    uint32_t returning;      /* threads given up that have returned and still use the pool */
-    bool spinning;           /* a thread looks for a job */
-    bool stopping;           /* no job is taken any more */
-    bool closing;            /* the threads end */
-    bool watching;           /* the watch thread exists */
-    uint64_t watch_until_ns; /* when it looks at the jobs again by itself; 0: it looks now */
-    unsigned ticks;          /* how often it looks and may find nothing to do; 0: it does not */
-    uint64_t progress;       /* jobs that began or ended, and turns of sources */
-    uint64_t seen_by_tick;   /* that progress */
+    struct pool_thread *idle; /* of those, the idle ones */
+    uint32_t idle_count;
+    struct pool_thread *woken; /* taken from `idle`; pool_release() wakes them up */
+    bool waking;               /* a thread was woken or started to look, and has not looked yet */
+    uint32_t nesting;          /* threads of the pool that wait for a call that a tool made, or for
+                                  permission */
+    uint32_t lost;             /* threads given up that are still inside a plugin */
+    uint32_t returning;        /* threads given up that have returned and still use the pool */
+    bool stopping;             /* no job is taken any more */
+    bool closing;              /* the threads end */
+    bool watching;             /* the watch thread exists */
+    uint64_t watch_until_ns;   /* when it looks at the jobs again by itself; 0: it looks now */
+    unsigned ticks;            /* how often it looks and may find nothing to do; 0: it does not */
+    uint64_t progress;         /* jobs that began or ended, and turns of sources */
+    uint64_t seen_by_tick;     /* that progress */
     pthread_t watch_thread;
 };
 #define POOL_MAGIC 0x706f6f6cu
@@ -133,11 +140,18 @@ bool pool_has_work(const struct pool *pool);
 /** Have one more thread look, if there is something to do and none is on its way already: one that
  * sleeps, else a new one. */
 void pool_wake_next(struct pool *pool);
-/** Put a job, with its reference, into the queue. Returns whether the thread that spins will see
- * it, after pool_tell_spinning(). */
-bool pool_put(struct pool *pool, struct job *job);
-/** Called without the lock. */
-void pool_tell_spinning(struct pool *pool, bool is_seen);
+/** Put a job, with its reference, into the queue. */
+void pool_put(struct pool *pool, struct job *job);
+/** Give a job, with its reference, to an idle thread, if it would be the next one to run anyway.
+ * False: it goes into the queue. */
+bool pool_give(struct pool *pool, struct job *job);
+/** Wake up the threads that were taken from `idle`. With the lock only where that is rare: a thread
+ * that runs at once would wait for the lock. */
+void pool_wake_woken(struct pool *pool);
+/** Take all idle threads from `idle`: the pool is closed. */
+void pool_wake_all(struct pool *pool);
+/** Release the lock, then do that. */
+void pool_release(struct pool *pool);
 
 /* ------------------------------------------------------------ pool-watch.c */
 

@@ -63,7 +63,7 @@ bool pool_give_up(struct job *job) {
         pool_leave_live(pool, job);
     }
     pool_check(pool);
-    lock_release(&pool->lock);
+    pool_release(pool);
     if (end == JOB_GOES_ON) {
         return false;
     }
@@ -159,6 +159,7 @@ static void *watch_main(void *argument) {
             continue;
         }
         next_ns = tick(pool, next_ns);
+        pool_wake_woken(pool);
         pool->watch_until_ns = next_ns;
         if (next_ns == UINT64_MAX) {
             lock_wait(&pool->lock, &pool->watch);

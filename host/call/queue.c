@@ -1,5 +1,7 @@
 #include "call/queue.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/object.h"
 
@@ -71,6 +73,7 @@ void queue_disown(struct queue_own *own) {
 void queue_put(struct queue *queue, struct job *job, struct queue_own *own) {
     OBJECT_CHECK(job, JOB_MAGIC);
     job->queued_ns = clock_now_ns();
+    job->thread = NULL;
     bool asks = job_asks_next(job);
     struct queue_line *line = asks ? &queue->asking : &queue->ready;
     job->queue_prev = line->last;
@@ -161,6 +164,13 @@ struct job *queue_take(struct queue *queue, const struct queue_own *own) {
         count_jobs(queue, job, -1, +1);
     }
     return job;
+}
+
+void queue_pass(struct queue *queue, struct job *job) {
+    assert(queue->runnable == 0 && job_has_room(job) && !job_asks_next(job));
+    job->queued_ns = clock_now_ns();
+    job_party(job)->turn = ++job->tool->reg->plugin->pool_turns;
+    count_jobs(queue, job, 0, +1);
 }
 
 void queue_leave(struct queue *queue, const struct job *job) {

@@ -52,6 +52,10 @@ void queue_put(struct queue *queue, struct job *job, struct queue_own *own);
  * @param own  of that thread, or NULL */
 struct job *queue_take(struct queue *queue, const struct queue_own *own);
 
+/** Count a job that begins at once as if it had been put into the queue and taken out. Caller has
+ * seen that job_has_room(), and that no job is runnable. */
+void queue_pass(struct queue *queue, struct job *job);
+
 /** A thread ends: the jobs that it has brought are anybody's. */
 void queue_disown(struct queue_own *own);
 

@@ -17,6 +17,7 @@
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/command.h"
 #include "base/error.h"
 #include "base/json-lenient.h"
@@ -36,6 +37,7 @@
 #include "base/spin.h"
 #include "base/traceparent.h"
 #include "base/utf8.h"
+#include "base/wakeup.h"
 
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
@@ -1149,6 +1151,57 @@ static void one_cpu_never_spins(void **state) {
     assert_false(spin_worthwhile(&spin));
 }
 
+struct two_threads {
+    struct wakeup there;
+    struct wakeup back;
+    unsigned turns; /* written by the side that is awake */
+};
+#define TURNS_MAX 2000u
+
+static void *answer_turns(void *user) {
+    struct two_threads *two = user;
+    for (unsigned i = 0; i < TURNS_MAX; i++) {
+        (void)wakeup_wait(&two->there, 0);
+        wakeup_reset(&two->there);
+        two->turns++;
+        wakeup_send(&two->back);
+    }
+    return NULL;
+}
+
+static void two_threads_wake_each_other(void **state) {
+    (void)state;
+    struct two_threads two = {0};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, answer_turns, &two), 0);
+    for (unsigned i = 0; i < TURNS_MAX; i++) {
+        two.turns++;
+        wakeup_send(&two.there);
+        assert_true(wakeup_wait(&two.back, 0));
+        wakeup_reset(&two.back);
+        assert_int_equal(two.turns, 2 * (i + 1));
+    }
+    (void)pthread_join(thread, NULL);
+}
+
+static void a_wait_ends_in_time_or_by_a_nudge(void **state) {
+    (void)state;
+    struct wakeup wakeup = {0};
+    uint64_t until_ns = clock_now_ns() + CLOCK_NS_PER_MS;
+    assert_false(wakeup_wait(&wakeup, until_ns));
+    assert_true(clock_now_ns() >= until_ns);
+    wakeup_nudge(&wakeup);
+    assert_false(wakeup_wait(&wakeup, 0)); /* once: else this would never end */
+    assert_false(wakeup_wait(&wakeup, until_ns));
+    wakeup_nudge(&wakeup);
+    wakeup_send(&wakeup);
+    wakeup_nudge(&wakeup); /* does not undo it */
+    assert_true(wakeup_is_sent(&wakeup));
+    assert_true(wakeup_wait(&wakeup, 0));
+    wakeup_reset(&wakeup);
+    assert_false(wakeup_wait(&wakeup, until_ns));
+}
+
 static void places_of_values_are_found_again(void **state) {
     (void)state;
     static const char text[] = "// {\"a\": 0}\n"
@@ -1482,6 +1535,8 @@ int main(void) {
             cmocka_unit_test(ranges_keep_their_promises),
             cmocka_unit_test(spinning_ends_where_it_does_not_pay),
             cmocka_unit_test(one_cpu_never_spins),
+            cmocka_unit_test(two_threads_wake_each_other),
+            cmocka_unit_test(a_wait_ends_in_time_or_by_a_nudge),
             cmocka_unit_test(what_is_sorted_is_looked_at_once),
             cmocka_unit_test(a_lock_knows_who_holds_it),
             cmocka_unit_test(an_object_that_ends_loses_its_magic),

@@ -279,6 +279,23 @@ static size_t count_threads(void) {
     return count;
 }
 
+/* The thread that ran a call has nothing to do before the caller knows the result, so the next call
+ * finds it. Without that order the caller starts a second one as often as it is quicker. */
+static void calls_in_a_row_need_one_thread(void **state) {
+    (void)state;
+    struct toolrack_result *result = NULL;
+    start(4);
+    end();
+    assert_int_equal(toolrack_call(host, "quick", NULL, NULL, &result, NULL), 0);
+    toolrack_result_free(result);
+    size_t before = count_threads();
+    for (unsigned i = 0; i < 2000; i++) {
+        assert_int_equal(toolrack_call(host, "quick", NULL, NULL, &result, NULL), 0);
+        toolrack_result_free(result);
+    }
+    assert_int_equal(count_threads(), before);
+}
+
 /* As those of clients that come and go. */
 static void the_next_source_is_served_by_the_thread_of_the_last(void **state) {
     (void)state;
@@ -330,6 +347,7 @@ int main(void) {
             cmocka_unit_test_teardown(several_sources, tear_down),
             cmocka_unit_test_teardown(the_next_source_is_served_by_the_thread_of_the_last,
                                       tear_down),
+            cmocka_unit_test_teardown(calls_in_a_row_need_one_thread, tear_down),
             cmocka_unit_test_teardown(a_source_is_stopped, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
