@@ -8,6 +8,9 @@
 #include "registry/text.h"
 #include "schema/arguments.h"
 
+/* Calls of tools that return by themselves and that this thread is inside of. */
+static _Thread_local unsigned returning_depth;
+
 /* Run a call on the caller's own thread, without a queue, and without memory except the
  * result's. */
 static int call_here(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
@@ -31,6 +34,21 @@ static int call_here(struct toolrack *host, struct toolrack_tool *tool, const ch
     return code;
 }
 
+/* Run a call with a deadline of a tool that returns by itself. A tool that calls itself without end
+ * is refused, as on the threads of the pool: here the stack would end. */
+static int call_returning(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
+                          size_t length, yyjson_val *parsed,
+                          const struct toolrack_call_options *options, const struct call_time *time,
+                          struct toolrack_result **ret, struct toolrack_error *err) {
+    if (returning_depth > POOL_DEPTH_MAX) {
+        return pool_too_deep(tool, err);
+    }
+    returning_depth++;
+    int code = call_here(host, tool, arguments, length, parsed, options, time, ret, err);
+    returning_depth--;
+    return code;
+}
+
 /* Run a call that has begun, and whose plugin was copied, if it may run. */
 static int call_copied(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
                        size_t length, yyjson_val *parsed,
@@ -45,9 +63,13 @@ static int call_copied(struct toolrack *host, struct toolrack_tool *tool, const 
         }
         time.started_ns += clock_now_ns() - asked_ns;
     }
-    return time.deadline_ms == 0 || call_is_isolated(tool)
-                   ? call_here(host, tool, arguments, length, parsed, options, &time, ret, err)
-                   : pool_call(host->pool, tool, arguments, length, options, &time, ret, err);
+    if (time.deadline_ms == 0 || call_is_isolated(tool)) {
+        return call_here(host, tool, arguments, length, parsed, options, &time, ret, err);
+    }
+    if (atomic_load_explicit(&tool->reg->returns, memory_order_relaxed)) {
+        return call_returning(host, tool, arguments, length, parsed, options, &time, ret, err);
+    }
+    return pool_call(host->pool, tool, arguments, length, options, &time, ret, err);
 }
 
 /* The time of a call that begins now. */

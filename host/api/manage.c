@@ -177,6 +177,11 @@ int toolrack_register(struct toolrack *host, const struct tr_plugin *source, uin
     return registry_add_all(host->registry, plugin, ret_uids, err);
 }
 
+int toolrack_set_returns(struct toolrack *host, uint64_t uid, bool returns,
+                         struct toolrack_error *err) {
+    return registry_set_returns(host->registry, uid, returns, err);
+}
+
 int toolrack_unregister(struct toolrack *host, uint64_t uid, struct toolrack_error *err) {
     return registry_remove(host->registry, uid, err);
 }

@@ -323,6 +323,13 @@ static int no_memory_for(const struct toolrack_tool *tool, struct toolrack_error
     return code;
 }
 
+int pool_too_deep(const struct toolrack_tool *tool, struct toolrack_error *err) {
+    int code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "tools call each other deeper than the %u allowed", POOL_DEPTH_MAX);
+    error_set_tool(err, toolrack_tool_name(tool));
+    return code;
+}
+
 int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *arguments, size_t length,
               const struct toolrack_call_options *options, const struct call_time *time,
               struct toolrack_result **ret, struct toolrack_error *err) {
@@ -331,10 +338,7 @@ int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *argumen
     unsigned depth =
             pool_running != NULL && pool_running->pool == pool ? pool_running->depth + 1 : 0;
     if (depth > POOL_DEPTH_MAX) {
-        int code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                             "tools call each other deeper than the %u allowed", POOL_DEPTH_MAX);
-        error_set_tool(err, toolrack_tool_name(tool));
-        return code;
+        return pool_too_deep(tool, err);
     }
     CLEANUP(job_unrefp)
     struct job *job = job_create(pool, pool->host, tool, arguments, length, options, time);

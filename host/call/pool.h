@@ -40,6 +40,9 @@ int pool_call(struct pool *pool, struct toolrack_tool *tool, const char *argumen
               const struct toolrack_call_options *options, const struct call_time *time,
               struct toolrack_result **ret, struct toolrack_error *err);
 
+/** Refuse a call for its depth. Returns the code of that. */
+int pool_too_deep(const struct toolrack_tool *tool, struct toolrack_error *err);
+
 /** Run a call on the pool, if it may run; `done` gets its outcome, on a thread of the pool, and may
  * be NULL.
  * @param name  of the tool, as it was called: see call_stage(). Copied; NULL: only that tool is

@@ -198,7 +198,8 @@ static void read_mock(struct reader *reader, yyjson_val *value) {
     definition->handler = handler != NULL               ? handler
                           : definition->handler != NULL ? definition->handler
                                                         : definition->name;
-    definition->service = (struct run_service){.run = run_mock, .user = (void *)(uintptr_t)text};
+    definition->service =
+            (struct run_service){.run = run_mock, .user = (void *)(uintptr_t)text, .returns = true};
 }
 
 /* The handler, from the implementation or else from the definition. */
@@ -226,8 +227,8 @@ static void read_builtin(struct reader *reader, yyjson_val *value) {
         const struct builtin *builtin = &context->builtins[i];
         found = strcmp(builtin->name, handler) == 0;
         if (found) {
-            reader->definition->service =
-                    (struct run_service){.run = builtin->run, .user = context->host};
+            reader->definition->service = (struct run_service){
+                    .run = builtin->run, .user = context->host, .returns = true};
         }
         buf_printf(&names, "%s%s", i > 0 ? ", " : "", builtin->name);
     }

@@ -51,6 +51,7 @@ enum measure measure_in(yyjson_val *object);
 /* A function of the host itself, which a definition may name as its handler. */
 struct builtin {
     const char *name;
+    /* Runs on its caller's thread whatever the deadline: it waits for nothing. */
     tr_status (*run)(struct tr_call *call, void *host);
 };
 

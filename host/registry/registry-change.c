@@ -345,12 +345,34 @@ static int remove_selected(struct registry *registry, const struct selector *sel
                                        &change, err));
 }
 
+static int no_uid(uint64_t uid, struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_NOT_FOUND, "no tool is registered with the number %llu",
+                     (unsigned long long)uid);
+}
+
 int registry_remove(struct registry *registry, uint64_t uid, struct toolrack_error *err) {
     int code = uid == 0 ? TOOLRACK_E_NOT_FOUND : remove_uid(registry, uid, err);
-    return code != TOOLRACK_E_NOT_FOUND
-                   ? code
-                   : error_set(err, code, "no tool is registered with the number %llu",
-                               (unsigned long long)uid);
+    return code != TOOLRACK_E_NOT_FOUND ? code : no_uid(uid, err);
+}
+
+int registry_set_returns(struct registry *registry, uint64_t uid, bool returns,
+                         struct toolrack_error *err) {
+    OBJECT_CHECK(registry, REGISTRY_MAGIC);
+    LOCK_SCOPE(&registry->writer);
+    struct toolrack_tool *tool = uid != 0 ? find_uid(registry_current(registry), uid) : NULL;
+    if (tool == NULL) {
+        return no_uid(uid, err);
+    }
+    if (!tool_is_of_app(tool)) {
+        int code = error_set(err, TOOLRACK_E_INVALID,
+                             "'%s' is not a tool of the app, which can promise to return only for "
+                             "those that it registered; call it with TOOLRACK_NO_DEADLINE",
+                             toolrack_tool_name(tool));
+        error_set_tool(err, toolrack_tool_name(tool));
+        return code;
+    }
+    atomic_store_explicit(&tool->reg->returns, returns, memory_order_relaxed);
+    return 0;
 }
 
 int registry_remove_name(struct registry *registry, const char *selector,

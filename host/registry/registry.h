@@ -148,6 +148,12 @@ struct toolrack_tool *registry_preview(struct registry *registry, struct plugin 
 /** Remove one registration, or all that a selector names.
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int registry_remove(struct registry *registry, uint64_t uid, struct toolrack_error *err);
+
+/** Set whether a tool of the app returns by itself; see registration.returns.
+ * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID for a tool that is not the app's.
+ * [any-thread] */
+int registry_set_returns(struct registry *registry, uint64_t uid, bool returns,
+                         struct toolrack_error *err);
 int registry_remove_name(struct registry *registry, const char *selector,
                          struct toolrack_error *err);
 

@@ -43,6 +43,7 @@ struct registration *registration_create(struct plugin *plugin, uint32_t index, 
     struct registration *reg = create(plugin, 0, uid);
     if (reg != NULL) {
         set_spec(reg, &plugin->desc->tools[index]);
+        atomic_init(&reg->returns, plugin->service.returns);
     }
     return reg;
 }

@@ -50,6 +50,8 @@ struct registration {
     atomic_uint changed;    /* enum registration_change, together */
     atomic_bool announced;  /* its first event has been reported */
     atomic_uint disabled;   /* so often an enabled view of it was followed by a disabled one */
+    atomic_bool returns;    /* it always returns by itself: its calls with a deadline run on their
+                               callers' threads */
     atomic_bool warned;     /* it is deprecated, and its first call has logged that */
     atomic_bool is_long;    /* its last call that was measured here took much CPU time */
     atomic_uint quick_runs; /* its last runs that were short, see REGISTRATION_QUICK_RUNS */

@@ -160,6 +160,7 @@ struct run_service {
     /* NULL: there is no more to say than its definition does. @return whether there was memory.
      * [any-thread, once all definitions are read] */
     bool (*describe)(const void *user, struct arena *arena, struct run_described *ret);
+    bool returns; /* it waits for nothing and always returns: see registration.returns */
 };
 
 /** Like run_json_tool(), for a service. [call-thread] */

@@ -757,16 +757,23 @@ static int64_t nesting(struct tr_call *call, int64_t levels) {
 }
 TR_TOOL(nesting, "Calls itself", TR_I64, TR_CALL, (TR_I64, levels, "how often"))
 
+static pthread_t calling_thread;
+
+static bool is_here(void) {
+    return pthread_equal(pthread_self(), calling_thread) != 0;
+}
+TR_TOOL(is_here, "Says whether it runs on its caller's thread", TR_BOOL)
+
 static void tools_that_call_tools(void **state) {
     (void)state;
-    static const struct tr_tool *const table[] = {&tr_tool_nesting};
+    static const struct tr_tool *const table[] = {&tr_tool_nesting, &tr_tool_is_here};
     static const struct tr_plugin plugin = {.magic = TR_MAGIC,
                                             .size = sizeof(struct tr_plugin),
                                             .abi_major = TR_ABI_MAJOR,
                                             .flags = TR_THREAD_SAFE,
                                             .id = "nesting",
                                             .version = "1.0.0",
-                                            .tool_count = 1,
+                                            .tool_count = ARRAY_LENGTH(table),
                                             .tool_size = sizeof(struct tr_tool),
                                             .tools = table};
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
@@ -774,18 +781,39 @@ static void tools_that_call_tools(void **state) {
     options.state_dir = "";
     options.no_scan = true;
     options.threads_max = 1;
+    uint64_t uids[ARRAY_LENGTH(table)];
     assert_int_equal(toolrack_open(&options, &narrow_host, NULL), 0);
-    assert_int_equal(toolrack_register(narrow_host, &plugin, NULL, NULL), 0);
-    struct toolrack_result *result = NULL;
-    struct toolrack_error err;
-    assert_int_equal(toolrack_call(narrow_host, "nesting", "{\"levels\":16}", NULL, &result, &err),
-                     0);
-    assert_string_equal(toolrack_result_json(result, NULL), "16");
-    toolrack_result_free(result);
-    assert_int_equal(toolrack_call(narrow_host, "nesting", "{\"levels\":17}", NULL, &result, &err),
-                     TOOLRACK_E_LIMIT_EXCEEDED);
-    assert_non_null(strstr(err.message, "deeper than the 16 allowed"));
+    assert_int_equal(toolrack_register(narrow_host, &plugin, uids, NULL), 0);
+    calling_thread = pthread_self();
+    /* On the pool; then on this thread, as these tools return by themselves; then as before. */
+    static const bool returns[] = {false, true, false};
+    for (size_t i = 0; i < ARRAY_LENGTH(returns); i++) {
+        struct toolrack_result *result = NULL;
+        struct toolrack_error err;
+        for (size_t k = 0; k < ARRAY_LENGTH(uids); k++) {
+            assert_int_equal(toolrack_set_returns(narrow_host, uids[k], returns[i], &err), 0);
+        }
+        assert_int_equal(
+                toolrack_call(narrow_host, "nesting", "{\"levels\":16}", NULL, &result, &err), 0);
+        assert_string_equal(toolrack_result_json(result, NULL), "16");
+        toolrack_result_free(result);
+        assert_int_equal(
+                toolrack_call(narrow_host, "nesting", "{\"levels\":17}", NULL, &result, &err),
+                TOOLRACK_E_LIMIT_EXCEEDED);
+        assert_non_null(strstr(err.message, "deeper than the 16 allowed"));
+        assert_int_equal(toolrack_call(narrow_host, "is_here", NULL, NULL, &result, &err), 0);
+        assert_string_equal(toolrack_result_json(result, NULL), returns[i] ? "true" : "false");
+        toolrack_result_free(result);
+    }
     toolrack_close(narrow_host);
+}
+
+static void a_promise_is_for_a_tool_that_there_is(void **state) {
+    (void)state;
+    struct toolrack_error err;
+    assert_int_equal(toolrack_set_returns(host, 0, true, &err), TOOLRACK_E_NOT_FOUND);
+    assert_int_equal(toolrack_set_returns(host, UINT64_MAX, true, &err), TOOLRACK_E_NOT_FOUND);
+    assert_non_null(strstr(err.message, "no tool is registered with the number"));
 }
 
 static void names_and_permissions(void **state) {
@@ -1766,6 +1794,7 @@ int main(void) {
             IN_HOST(deep_arguments),
             IN_HOST(texts_are_lines_of_utf8),
             cmocka_unit_test(tools_that_call_tools),
+            IN_HOST(a_promise_is_for_a_tool_that_there_is),
             IN_HOST(names_and_permissions),
             IN_HOST(what_may_not_be_called_is_not_suggested),
             IN_HOST(context_of_a_call),

@@ -20,13 +20,13 @@
 #include "failing-malloc.h"
 #include "format/names.h"
 #include "plugin/foreign.h"
+#include "registry/tool.h"
 #include "schema/schema.h"
 #include "toolrack/format.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
 CLEANUP_DEFINE(struct toolrack, toolrack_close)
-CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 CLEANUP_DEFINE(struct toolrack_result, toolrack_result_free)
 CLEANUP_DEFINE(struct toolrack_refusals, toolrack_refusals_free)
@@ -450,6 +450,39 @@ static void a_service_of_the_app_runs_with_what_is_its_own(void **state) {
     assert_true(is_refused(host, "lost", "definition-service",
                            "unknown handler 'counte'; there are: counter, refuser",
                            "toolrack_add_service()"));
+}
+
+/* What waits for nothing runs on its caller's thread; of others the app alone can know it. */
+static void mocks_and_builtins_return_by_themselves(void **state) {
+    (void)state;
+    int count = 0;
+    const struct toolrack_service services[] = {
+            {.name = "counter", .run = count_up, .user = &count}};
+    static const struct {
+        const char *name;
+        bool returns;
+    } cases[] = {{"fixed", true}, {"echo", true}, {"up", false}};
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.services = services;
+    options.service_count = ARRAY_LENGTH(services);
+    CLEANUP(toolrack_closep) struct toolrack *host = NULL;
+    struct toolrack_error err;
+    const char *config = TOOLS(MOCK("fixed", "7") "," TOOL(
+            "echo", "",
+            "\"type\": \"builtin\", \"handler\": \"echo\"") "," TOOL("up", "",
+                                                                     "\"type\": \"internal\", "
+                                                                     "\"handler\": \"counter\""));
+    assert_int_equal(try_open(config, &options, &host, &err), 0);
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        CLEANUP(toolrack_tool_unrefp)
+        struct toolrack_tool *tool = toolrack_get(host, cases[i].name);
+        assert_non_null(tool);
+        assert_int_equal(atomic_load(&tool->reg->returns), cases[i].returns);
+        assert_int_equal(toolrack_set_returns(host, toolrack_tool_uid(tool), true, &err),
+                         TOOLRACK_E_INVALID);
+        assert_non_null(strstr(err.message, "TOOLRACK_NO_DEADLINE"));
+        assert_int_equal(atomic_load(&tool->reg->returns), cases[i].returns);
+    }
 }
 
 static void a_service_that_comes_later_brings_its_tools(void **state) {
@@ -1244,6 +1277,7 @@ int main(void) {
             cmocka_unit_test(the_handler_of_the_implementation_runs),
             cmocka_unit_test(a_function_of_a_library_runs),
             cmocka_unit_test(a_service_of_the_app_runs_with_what_is_its_own),
+            cmocka_unit_test(mocks_and_builtins_return_by_themselves),
             cmocka_unit_test(a_service_that_comes_later_brings_its_tools),
             cmocka_unit_test(two_services_of_one_name_are_an_error),
             cmocka_unit_test(http_is_refused_and_registers_nothing),

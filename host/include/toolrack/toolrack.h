@@ -562,6 +562,23 @@ TOOLRACK_API int toolrack_adopt(struct toolrack *host, const char *name, const c
 TOOLRACK_API int toolrack_register(struct toolrack *host, const struct tr_plugin *plugin,
                                    uint64_t *ret_uids, struct toolrack_error *err);
 
+/** Promise that a tool of toolrack_register() always returns by itself, and soon, or take that
+ * back.
+ *
+ * Nothing can stop a function that does not return. So a call with a deadline runs on a thread of
+ * the host, which is given up at the deadline, and the two hand-overs take several times as long as
+ * most calls. A tool that waits for nothing needs neither: with this promise its calls run on their
+ * callers' threads, like those with TOOLRACK_NO_DEADLINE, and the deadline only says how long a
+ * call waits for its turn, and what the tool reads as its deadline. If the promise is broken, the
+ * caller waits for as long as the tool runs. The plugin's open() is part of it. Submitted calls run
+ * on threads of the host as before. The types `mock` and `builtin` of the configuration make this
+ * promise themselves.
+ *
+ * @param uid  the number of the tool, as toolrack_register() gave it
+ * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID if the app did not register the tool. */
+TOOLRACK_API int toolrack_set_returns(struct toolrack *host, uint64_t uid, bool returns,
+                                      struct toolrack_error *err);
+
 /** Register a service after the host was opened: the tools of the configuration that name it as
  * their handler, refused until now, come with it. It cannot be taken back; its tools can, by
  * toolrack_unregister_name().
