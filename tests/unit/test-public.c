@@ -28,7 +28,7 @@ ENDS_WITH(toolrack_filter, all);
 ENDS_WITH(toolrack_tool_statistics, max_ns);
 ENDS_WITH(toolrack_decisions_filter, plugin);
 ENDS_WITH(toolrack_pending_filter, caller);
-ENDS_WITH(toolrack_call_options, plan);
+ENDS_WITH(toolrack_call_options, definitions);
 ENDS_WITH(toolrack_approval_request, masked);
 ENDS_WITH(toolrack_export_options, profile);
 ENDS_WITH(toolrack_log_filter, trace);
