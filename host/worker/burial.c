@@ -221,7 +221,7 @@ void worker_bury(struct worker *worker, uint64_t now_ns) {
             channel_abandon(worker->lanes[i].channel);
         }
     }
-    atomic_store(&crew->wants_attention, true);
+    (void)crew_note_attention(crew);
     lock_release(&crew->lock);
     tell_host(worker, &obituary, end);
     free(obituary.arguments);

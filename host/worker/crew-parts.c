@@ -31,9 +31,20 @@ void supervisor_wake(struct supervisor *supervisor) {
     (void)written; /* it fails only if a wake-up is pending anyway */
 }
 
+bool crew_note_attention(struct crew *crew) {
+    if (atomic_exchange(&crew->wants_attention, true)) {
+        return false;
+    }
+    struct supervisor *supervisor = crew->supervisor;
+    crew->next_attended = atomic_load(&supervisor->attended);
+    while (!atomic_compare_exchange_weak(&supervisor->attended, &crew->next_attended, crew)) {
+    }
+    return true;
+}
+
 void crew_attend(struct crew *crew) {
     LOCK_ASSERT_HELD(&crew->lock);
-    if (crew->supervisor != NULL && !atomic_exchange(&crew->wants_attention, true)) {
+    if (crew->supervisor != NULL && crew_note_attention(crew)) {
         supervisor_wake(crew->supervisor);
     }
 }

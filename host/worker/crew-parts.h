@@ -198,7 +198,8 @@ struct crew {
     struct crew *next;             /* in supervisor->crews */
     atomic_uint refs;
     atomic_bool wants_attention;
-    uint64_t due_ns; /* supervisor: when to tend it next; 0: never */
+    struct crew *next_attended; /* in supervisor->attended, while it wants attention */
+    uint64_t due_ns;            /* supervisor: when to tend it next; 0: never */
 
     /* From the options, never changed. */
     struct arena arena;
@@ -259,6 +260,7 @@ struct supervisor {
     atomic_uint_fast64_t started; /* workers, as worker_move() counts them */
     atomic_uint_fast64_t replaced;
     atomic_uint_fast64_t ended;
+    _Atomic(struct crew *) attended; /* those that want attention; only the thread takes them out */
 
     /* The thread's. */
     uint64_t due_ns; /* 0: never */
@@ -275,7 +277,10 @@ struct supervisor {
 bool supervisor_is_stopping(const struct supervisor *supervisor);
 /** Wake the thread. [any-thread] */
 void supervisor_wake(struct supervisor *supervisor);
-/** Ask the supervisor to check a crew. The caller holds crew->lock, here and below. [any-thread] */
+/** Have the supervisor's thread check a crew in its next round. Returns whether that is news. The
+ * caller is that thread, or holds crew->lock. */
+bool crew_note_attention(struct crew *crew);
+/** The same, and wake the thread. The caller holds crew->lock, here and below. [any-thread] */
 void crew_attend(struct crew *crew);
 
 /** The one place where a lane's state changes. */

@@ -30,6 +30,8 @@
  *  (4) A buried worker stays in `gone` until the end of the round: events of the same round may
  *      still refer to it.
  *  (5) Only the thread uses crew->due_ns; `due_ns` is never later than the earliest of them.
+ *      `attended` has exactly the crews that want attention, but for the one that is being noted or
+ *      taken out; a crew is freed only while it is in neither.
  *  (6) Locks are taken in the order crew->lock, supervisor->lock. */
 
 /* Most events taken in one round. */
@@ -50,27 +52,50 @@ static void tell_gone(struct supervisor *supervisor, struct crew *crew) {
     }
 }
 
-/* There are as many crews as plugins in use, and this runs once per round: to keep them sorted
- * would cost more than to check each. */
+static void note_due(struct supervisor *supervisor, const struct crew *crew) {
+    if (crew->due_ns != 0 && (supervisor->due_ns == 0 || crew->due_ns < supervisor->due_ns)) {
+        supervisor->due_ns = crew->due_ns;
+    }
+}
+
+/* A crew that is over and wants attention again stays for one more round, as it is in `attended`.
+ */
+static void tend_crew(struct supervisor *supervisor, struct crew *crew, uint64_t now_ns) {
+    if (crew_tend(crew, now_ns) || atomic_load(&crew->wants_attention)) {
+        note_due(supervisor, crew);
+        return;
+    }
+    lock_take(&supervisor->lock);
+    struct crew **at = &supervisor->crews;
+    while (*at != crew) {
+        at = &(*at)->next;
+    }
+    *at = crew->next;
+    lock_release(&supervisor->lock);
+    tell_gone(supervisor, crew);
+}
+
+/* Those that want it; all are looked through only when one of them is due. To look through all in
+ * each round took 3.4 % of the CPU time in which 1,000 plugins got their first call and a second
+ * one. */
 static void tend_crews(struct supervisor *supervisor, uint64_t now_ns) {
-    supervisor->due_ns = 0;
     struct crew *next = NULL;
+    for (struct crew *crew = atomic_exchange(&supervisor->attended, NULL); crew != NULL;
+         crew = next) {
+        next = crew->next_attended; /* first, as it may be set again from here on */
+        atomic_store(&crew->wants_attention, false);
+        tend_crew(supervisor, crew, now_ns);
+    }
+    if (supervisor->due_ns == 0 || supervisor->due_ns > now_ns) {
+        return;
+    }
+    supervisor->due_ns = 0;
     for (struct crew *crew = first_crew(supervisor); crew != NULL; crew = next) {
         next = crew->next;
-        bool is_due = crew->due_ns != 0 && crew->due_ns <= now_ns;
-        bool wants = atomic_exchange(&crew->wants_attention, false);
-        if ((is_due || wants) && !crew_tend(crew, now_ns)) {
-            lock_take(&supervisor->lock);
-            struct crew **at = &supervisor->crews;
-            while (*at != crew) {
-                at = &(*at)->next;
-            }
-            *at = crew->next;
-            lock_release(&supervisor->lock);
-            tell_gone(supervisor, crew);
-        } else if (crew->due_ns != 0 &&
-                   (supervisor->due_ns == 0 || crew->due_ns < supervisor->due_ns)) {
-            supervisor->due_ns = crew->due_ns;
+        if (crew->due_ns != 0 && crew->due_ns <= now_ns) {
+            tend_crew(supervisor, crew, now_ns);
+        } else {
+            note_due(supervisor, crew);
         }
     }
 }
@@ -96,7 +121,7 @@ static void handle(struct supervisor *supervisor, struct worker *worker, unsigne
             output_close(output, stream);
         }
         if (was_quiet && output->dropped > 0) {
-            atomic_store(&worker->crew->wants_attention, true); /* to report it in time */
+            (void)crew_note_attention(worker->crew); /* to report it in time */
         }
         if (stream == STREAM_NOTICES) {
             worker_hear(worker, now_ns);
@@ -107,7 +132,9 @@ static void handle(struct supervisor *supervisor, struct worker *worker, unsigne
 static void wait_and_handle(struct supervisor *supervisor) {
     struct epoll_event events[EVENTS_MAX];
     int timeout_ms = -1;
-    if (supervisor->due_ns != 0) {
+    if (atomic_load(&supervisor->attended) != NULL) { /* since they were tended, by that itself */
+        timeout_ms = 0;
+    } else if (supervisor->due_ns != 0) {
         /* Rounded up, or the thread would wake before anything is due and wait again. */
         uint64_t now_ns = clock_now_ns();
         uint64_t ms =
@@ -141,7 +168,7 @@ static void *supervise(void *argument) {
         bool is_stopping = supervisor_is_stopping(supervisor);
         for (struct crew *crew = first_crew(supervisor);
              is_stopping && !was_stopping && crew != NULL; crew = crew->next) {
-            atomic_store(&crew->wants_attention, true);
+            (void)crew_note_attention(crew);
         }
         was_stopping = is_stopping;
         while (supervisor->gone != NULL) { /* before their crews may be freed */

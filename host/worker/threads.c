@@ -107,7 +107,7 @@ void threads_answer(struct worker *worker, bool is_over, uint64_t now_ns) {
         out.answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
         if (is_process(&in.question.data)) {
             worker->processes++;
-            atomic_store(&worker->crew->wants_attention, true); /* cpu_look() */
+            (void)crew_note_attention(worker->crew); /* cpu_look() */
         }
     } else {
         out.answer.error = -EAGAIN;

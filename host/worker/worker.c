@@ -257,7 +257,7 @@ static void free_first_lane(struct worker *worker) {
         lane_move(lane, LANE_NONE);
     } else if (worker->lane_count < worker->lanes_max) {
         lane_move(lane, LANE_OPENER);
-        atomic_store(&crew->wants_attention, true);
+        (void)crew_note_attention(crew);
     } else {
         closep(&worker->process.socket);
         worker->process.socket = -1;
@@ -282,7 +282,7 @@ static void begin_ready(struct worker *worker, uint64_t now_ns) {
         crew->refusal.code = 0;
     }
     free_first_lane(worker);
-    atomic_store(&crew->wants_attention, true); /* its time limits have changed */
+    (void)crew_note_attention(crew); /* its time limits have changed */
 }
 
 static void begin_refused(struct worker *worker, const struct frame_failure *failure,
