@@ -345,7 +345,7 @@ static int remove_left(struct room *room, const char *party, struct count *count
 }
 
 static int make_room(struct room *room, const char *party, struct toolrack_error *err) {
-    struct count count;
+    struct count count = {0}; /* gcc -O3 does not see that it is set */
     int code = count_runs(room->store, party, &count, err);
     if (code == 0 &&
         (count.open >= STORE_RUNS_OPEN_MAX || count.of_party >= STORE_RUNS_OPEN_PARTY_MAX)) {
