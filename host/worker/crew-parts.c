@@ -85,7 +85,8 @@ static void count(struct worker *worker, enum worker_state state) {
             (void)atomic_fetch_add_explicit(&supervisor->replaced, 1, memory_order_relaxed);
         }
     } else if (state == WORKER_GONE) {
-        crew->lost += worker->end != END_ASKED && worker->end != END_REFUSED;
+        crew->lost += worker->end != END_ASKED && worker->end != END_REFUSED &&
+                      worker->end != END_UNNEEDED;
         (void)atomic_fetch_add_explicit(&supervisor->ended, 1, memory_order_release);
     }
 }

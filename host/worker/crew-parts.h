@@ -107,10 +107,11 @@ enum worker_state {
 
 /** Why a worker is to end. */
 enum worker_end {
-    END_NOT,     /* it is not to end */
-    END_ASKED,   /* it is no longer needed */
-    END_REFUSED, /* it cannot load the plugin, reported that, and exits */
-    END_KILLED,  /* for the reason in `end_text` */
+    END_NOT,      /* it is not to end */
+    END_ASKED,    /* it is no longer needed */
+    END_REFUSED,  /* it cannot load the plugin, reported that, and exits */
+    END_KILLED,   /* for the reason in `end_text` */
+    END_UNNEEDED, /* likewise, while it started: not reported, as no call has run in it */
     END_STOPPED, /* likewise, for the CPU time that it used: reported, and not counted as a crash */
     END_NONSENSE, /* likewise, and counted as a crash */
 };
@@ -155,7 +156,7 @@ struct worker {
     char end_text[256];
     bool was_starting;    /* when it was killed */
     bool is_used;         /* since the supervisor's last check */
-    uint64_t until_ns;    /* STARTING, ENDING: when it is killed */
+    uint64_t until_ns;    /* when it is killed; 0: it is not, or was */
     uint64_t idle_at_ns;  /* READY: when to check whether it is needed */
     uint32_t lingering;   /* lanes that are */
     bool is_retired;      /* READY or later: counted in crew->retired, no more in crew->live */

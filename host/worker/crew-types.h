@@ -73,8 +73,8 @@ struct supervisor_options {
     void *user;
     /* All may be NULL. Called on the supervisor's thread with no lock held. `crew_user` is that of
      * the crew's options; it must stay valid until crew_unref() of the last reference has returned
-     * and `gone` was called. `died` is not called for a worker that ended on request or refused to
-     * start. */
+     * and `gone` was called. `died` is not called for a worker that ended on request, refused to
+     * start or was not needed any more while it started. */
     void (*died)(void *user, void *crew_user, const struct crew_death *death);
     /* Too many crashes: to be stored. No call has learned of it yet. */
     void (*quarantining)(void *user, void *crew_user, const char *reason, unsigned crashes);

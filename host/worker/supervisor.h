@@ -8,9 +8,9 @@
 /** Start the thread. NULL with err set: no memory, no thread, no descriptors. */
 struct supervisor *supervisor_create(const struct supervisor_options *options,
                                      struct toolrack_error *err);
-/** End the thread and all workers: idle workers are asked to end, busy ones are killed. No call may
- * be in a crew. NULL is ignored. Afterwards no process of a crew is left; crews that are still
- * referenced refuse every call. */
+/** End the thread and all workers: those that have started are asked to end, the others are killed.
+ * No call may be in a crew. NULL is ignored. Afterwards no process of a crew is left; crews that
+ * are still referenced refuse every call. */
 void supervisor_destroy(struct supervisor *supervisor);
 
 /** What a supervisor has counted since it was created. */

@@ -92,11 +92,12 @@ static void tend_worker(struct crew *crew, struct worker *worker, uint64_t now_n
         worker_kill(worker, END_KILLED,
                     "plugin '%s' was not loaded and open within %u ms; its worker was ended",
                     crew->id, crew->limits.start_ms);
-    } else if (worker->state == WORKER_ENDING && is_late) {
-        worker_kill(worker, END_KILLED,
-                    "a worker of plugin '%s' did not end within %u ms of being asked to, and was "
-                    "killed",
-                    crew->id, crew->limits.close_ms);
+    } else if (is_late) {
+        worker_kill(
+                worker, END_KILLED,
+                "a worker of plugin '%s' did not end within %u ms when it was no longer needed, "
+                "and was killed",
+                crew->id, crew->limits.close_ms);
     }
     for (unsigned i = 0; i < CREW_LANES_MAX && worker->state == WORKER_READY; i++) {
         if (worker->lanes[i].state == LANE_LINGERING) {
@@ -124,16 +125,19 @@ static void tend_worker(struct crew *crew, struct worker *worker, uint64_t now_n
 }
 
 /* No calls follow, or none before the crew is released from quarantine. A call that lingers has the
- * time that every cancelled or late call has: tend_withheld() ends its worker afterwards. */
-static void dismiss_workers(struct crew *crew, bool kills, uint64_t now_ns) {
+ * time that every cancelled or late call has: tend_withheld() ends its worker afterwards. A worker
+ * that opens a lane cannot be told to end before it has: it gets as long for that as for its end.
+ */
+static void dismiss_workers(struct crew *crew, bool is_over, uint64_t now_ns) {
     for (struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
-        if (worker->state == WORKER_READY && worker_is_free(worker)) {
+        bool is_ready = worker->state == WORKER_READY;
+        if (is_ready && worker_is_free(worker)) {
             worker_dismiss(worker, now_ns);
-        } else if (kills && worker->state != WORKER_ENDING &&
-                   (worker->state != WORKER_READY || worker->lingering == 0)) {
-            worker_kill(worker, END_KILLED,
-                        "a worker of plugin '%s' was ended before it was idle, because the host is "
-                        "closing or the plugin was replaced",
+        } else if (is_over && is_ready && worker->lingering == 0 && worker->until_ns == 0) {
+            worker->until_ns = now_ns + (uint64_t)crew->limits.close_ms * CLOCK_NS_PER_MS;
+        } else if (is_over && worker->state == WORKER_STARTING) {
+            worker_kill(worker, END_UNNEEDED,
+                        "a worker of plugin '%s' was ended while it started, as no call needs it",
                         crew->id);
         }
     }
@@ -210,7 +214,8 @@ static void find_due(struct crew *crew, uint64_t now_ns) {
     for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
         bool is_ready = worker->state == WORKER_READY;
         note_due(crew, output_due(&worker->output));
-        note_due(crew, is_ready ? worker->idle_at_ns : worker->until_ns);
+        note_due(crew, worker->until_ns);
+        note_due(crew, is_ready ? worker->idle_at_ns : 0);
         note_due(crew, is_ready ? worker->cpu.look_ns : 0);
         for (unsigned i = 0; is_ready && i < CREW_LANES_MAX; i++) {
             if (worker->lanes[i].state == LANE_LINGERING) {

@@ -257,12 +257,12 @@ static void free_first_lane(struct worker *worker) {
         lane_move(lane, LANE_NONE);
     } else if (worker->lane_count < worker->lanes_max) {
         lane_move(lane, LANE_OPENER);
-        (void)crew_note_attention(crew);
     } else {
         closep(&worker->process.socket);
         worker->process.socket = -1;
         crew_offer(crew, lane);
     }
+    (void)crew_note_attention(crew); /* to open another lane, or to ask the worker to end */
 }
 
 static void begin_ready(struct worker *worker, uint64_t now_ns) {
@@ -275,14 +275,14 @@ static void begin_ready(struct worker *worker, uint64_t now_ns) {
     LOCK_SCOPE(&crew->lock);
     if (worker->state == WORKER_STARTING) {
         worker_move(worker, WORKER_READY);
+        worker->until_ns = 0;
         worker->idle_at_ns = now_ns + (uint64_t)crew->limits.idle_ms * CLOCK_NS_PER_MS;
         worker->cpu = (struct cpu_watch){.look_ns = now_ns};
         crew->has_started = true;
         crew->layers = worker->layers;
         crew->refusal.code = 0;
     }
-    free_first_lane(worker);
-    (void)crew_note_attention(crew); /* its time limits have changed */
+    free_first_lane(worker); /* has it attended to, as its time limits have changed */
 }
 
 static void begin_refused(struct worker *worker, const struct frame_failure *failure,

@@ -1,7 +1,7 @@
 /* A worker without a plugin, for test-crew: it does at once what a plugin would have to be loaded
  * and broken for. Settings say how it starts ({"start": "crash"}) and where its start waits
- * ({"marks": "/a/folder"}), arguments what a call does ({"do": "echo"}), and which file it creates
- * when it begins ({"mark": "/a/file"}). */
+ * ({"marks": "/a/folder"}) or another lane ({"lane marks": "/a/folder"}), arguments what a call
+ * does ({"do": "echo"}), and which file it creates when it begins ({"mark": "/a/file"}). */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -324,9 +324,29 @@ static void *lane_main(void *channel) {
     return NULL;
 }
 
+static void leave_mark(const char *folder, const char *name) {
+    char path[200];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    create(path);
+}
+
+static void await_mark(const char *folder, const char *name) {
+    char path[200];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    await_file(path);
+}
+
+/* With a folder for marks: leaves the file `waits` there, and opens the lane once the file `go`
+ * exists. */
+static const char *lane_marks = "";
+
 static void open_lane(struct channel *channel) {
     pthread_t thread;
     struct channel *lane = channel_join(protocol_receive_fd(WORKER_SOCKET), NULL);
+    if (lane_marks[0] != '\0') {
+        leave_mark(lane_marks, "waits");
+        await_mark(lane_marks, "go");
+    }
     if (lane == NULL || pthread_create(&thread, NULL, lane_main, lane) != 0) {
         give_up();
     }
@@ -352,18 +372,6 @@ static void serve(struct channel *channel) {
             give_up();
         }
     }
-}
-
-static void leave_mark(const char *folder, const char *name) {
-    char path[200];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    create(path);
-}
-
-static void await_mark(const char *folder, const char *name) {
-    char path[200];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    await_file(path);
 }
 
 /* With a folder for marks: leaves the file `waits` there, says that it is ready once the file `go`
@@ -424,6 +432,7 @@ int main(void) {
     yyjson_doc *doc = yyjson_read(start.settings, strlen(start.settings), 0);
     yyjson_val *settings = yyjson_doc_get_root(doc);
     when_ended = setting(settings, "end");
+    lane_marks = setting(settings, "lane marks");
     begin(channel, setting(settings, "start"), setting(settings, "marks"));
     serve(channel);
 }

@@ -1071,6 +1071,29 @@ static void a_start_that_does_not_end(void **state) {
     assert_int_equal(read_count(&told.crashed), 0);
 }
 
+/* A folder for the marks of a worker, and settings that name it and how it ends. */
+struct marks {
+    char folder[sizeof "/tmp/test-crew-marks-XXXXXX"];
+    char settings[100];
+};
+
+static void make_marks(struct marks *marks, const char *key, const char *end) {
+    (void)snprintf(marks->folder, sizeof marks->folder, "/tmp/test-crew-marks-XXXXXX");
+    assert_non_null(mkdtemp(marks->folder));
+    (void)snprintf(marks->settings, sizeof marks->settings, "{\"%s\":\"%s\",\"end\":\"%s\"}", key,
+                   marks->folder, end);
+}
+
+static void remove_marks(const struct marks *marks) {
+    static const char *const names[] = {"waits", "go", "said"};
+    char path[128];
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", marks->folder, names[i]);
+        (void)remove(path);
+    }
+    assert_int_equal(remove(marks->folder), 0);
+}
+
 static enum lane_state first_lane(struct crew *crew) {
     LOCK_SCOPE(&crew->lock);
     return crew->workers->lanes[0].state;
@@ -1080,20 +1103,18 @@ static enum lane_state first_lane(struct crew *crew) {
  * supervisor hears it of a worker that is ending. The signal comes after the check. */
 static void ready_after_its_end(void **state) {
     (void)state;
-    char marks[] = "/tmp/test-crew-marks-XXXXXX";
-    assert_non_null(mkdtemp(marks));
-    char settings[100];
-    (void)snprintf(settings, sizeof settings, "{\"marks\":\"%s\"}", marks);
+    struct marks marks;
+    make_marks(&marks, "marks", "");
     struct stage stage;
-    open_stage(&stage, &(struct crew_options){.settings = settings}, false);
+    open_stage(&stage, &(struct crew_options){.settings = marks.settings}, false);
     struct caller caller;
     begin(&caller, stage.crew, DEADLINE_MS, "{}");
-    AWAIT(has_mark(marks, "waits"));
+    AWAIT(has_mark(marks.folder, "waits"));
     lock_take(&stage.crew->lock);
     struct worker *worker = stage.crew->workers;
     assert_int_equal(worker->state, WORKER_STARTING);
-    leave_mark(marks, "go");
-    AWAIT(has_mark(marks, "said"));
+    leave_mark(marks.folder, "go");
+    AWAIT(has_mark(marks.folder, "said"));
     int pidfd = worker->process.pidfd;
     worker->process.pidfd = -1;
     worker_kill(worker, END_KILLED, "the test ended it");
@@ -1106,12 +1127,7 @@ static void ready_after_its_end(void **state) {
     expect_error(&caller.outcome, TOOLRACK_E_EXECUTION_FAILED, "the test ended it");
     assert_int_equal(read_count(&told.started), 0);
     close_stage(&stage);
-    const char *const names[] = {"waits", "go", "said", ""};
-    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
-        char path[128];
-        (void)snprintf(path, sizeof path, "%s/%s", marks, names[i]);
-        assert_int_equal(remove(path), 0);
-    }
+    remove_marks(&marks);
 }
 
 static void a_start_of_nonsense(void **state) {
@@ -1188,6 +1204,70 @@ static void one_that_does_not_close(void **state) {
     assert_int_equal(read_count(&told.died), 1);
     assert_int_equal(read_count(&told.crashed), 0);
     assert_non_null(strstr(told.reason, "did not end within 20 ms"));
+}
+
+/* A call begins for which the worker starts or opens a lane, and is interrupted when it does. */
+static void leave_one_that_waits(struct stage *stage, const struct marks *marks) {
+    struct caller caller;
+    begin(&caller, stage->crew, DEADLINE_MS, "{}");
+    AWAIT(has_mark(marks->folder, "waits"));
+    crew_interrupt(stage->crew, &caller.call);
+    end(&caller);
+    expect_error(&caller.outcome, TOOLRACK_E_CANCELLED, "");
+}
+
+/* No call has run in it, so nobody is told. */
+static void closing_while_one_starts(void **state) {
+    (void)state;
+    struct marks marks;
+    make_marks(&marks, "marks", "");
+    struct stage stage;
+    open_stage(&stage, &(struct crew_options){.settings = marks.settings}, false);
+    leave_one_that_waits(&stage, &marks);
+    close_stage(&stage);
+    assert_int_equal(read_count(&told.died), 0);
+    assert_string_equal(told.logged, "");
+    remove_marks(&marks);
+}
+
+static bool is_to_end(struct crew *crew) {
+    LOCK_SCOPE(&crew->lock);
+    return crew->workers->until_ns != 0;
+}
+
+/* It is not killed for that, but closes its plugin, in which calls may have run: it does so by a
+ * crash here, to be seen. */
+static void closing_while_a_lane_opens(void **state) {
+    (void)state;
+    struct marks marks;
+    make_marks(&marks, "lane marks", "crash");
+    struct stage stage;
+    open_stage(&stage, &(struct crew_options){.settings = marks.settings}, true);
+    leave_one_that_waits(&stage, &marks);
+    struct crew *crew = stage.crew; /* lives as long as its worker */
+    crew_unref(crew);
+    stage.crew = NULL;
+    AWAIT(is_to_end(crew));
+    leave_mark(marks.folder, "go");
+    wait_until_told(&told.died, 1);
+    assert_non_null(strstr(told.reason, "while it was being closed"));
+    close_stage(&stage);
+    remove_marks(&marks);
+}
+
+static void closing_while_a_lane_does_not_open(void **state) {
+    (void)state;
+    struct marks marks;
+    make_marks(&marks, "lane marks", "");
+    struct stage stage;
+    open_stage(&stage, &(struct crew_options){.settings = marks.settings, .limits.close_ms = 20},
+               true);
+    leave_one_that_waits(&stage, &marks);
+    close_stage(&stage);
+    assert_int_equal(read_count(&told.died), 1);
+    assert_int_equal(read_count(&told.crashed), 0);
+    assert_non_null(strstr(told.reason, "did not end within 20 ms"));
+    remove_marks(&marks);
 }
 
 /* Its pidfd, its two pipes and one more: how many workers a host may have depends on it. */
@@ -1552,6 +1632,9 @@ int main(void) {
             cmocka_unit_test(no_descriptor_for_a_worker),
             cmocka_unit_test(a_crash_while_closing),
             cmocka_unit_test(one_that_does_not_close),
+            cmocka_unit_test(closing_while_one_starts),
+            cmocka_unit_test(closing_while_a_lane_opens),
+            cmocka_unit_test(closing_while_a_lane_does_not_open),
             cmocka_unit_test(few_descriptors_a_worker),
             cmocka_unit_test(what_it_prints),
             cmocka_unit_test(its_children_end_with_it),
