@@ -15,23 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/answer-arguments.h"
+#include "api/answer-names.h"
 #include "api/answer.h"
 #include "api/host.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json-pointer.h"
-#include "base/json-write.h"
-#include "base/json.h"
-#include "base/name.h"
-#include "format/definitions.h"
 #include "format/turn.h"
 #include "permit/permit.h"
 #include "registry/text.h"
 
-CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
-CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
 /* A tool with at least QUICK_CALLS_MIN calls, of QUICK_NS_MAX or less on average, is quick: another
  * thread would start it only after it could have ended here. */
@@ -77,15 +72,11 @@ struct turn {
     struct toolrack *host;
     struct format_message message;
     const struct toolrack_call_options *options;
-    const struct agent_watch *watch;               /* NULL: nobody watches */
-    const struct toolrack_export_options *offered; /* NULL: all */
-    bool is_limited;                               /* no other tool may be called than in `names` */
-    const struct answer_extra *extra;              /* or NULL */
-    yyjson_val *names;                             /* see export_names(); NULL: not read yet */
-    yyjson_doc *own_names;                         /* has them, if they are the turn's */
-    uint64_t snapshot;                             /* in which the tools of calls are found */
-    bool no_memory;                                /* for the names, or for the call at hand */
-    struct answer *answers;                        /* one for each call, in their order */
+    const struct agent_watch *watch;  /* NULL: nobody watches */
+    const struct answer_extra *extra; /* or NULL */
+    struct answer_names names;        /* `no_memory`: for the call at hand */
+    uint64_t snapshot;                /* in which the tools of calls are found */
+    struct answer *answers;           /* one for each call, in their order */
     pthread_mutex_t lock;
     pthread_cond_t over;
     size_t running;   /* submitted and not ended */
@@ -101,66 +92,13 @@ static void turn_finish(struct turn *turn) {
         buf_finish(&turn->answers[i].own);
     }
     free(turn->answers);
-    yyjson_doc_free(turn->own_names);
+    answer_names_finish(&turn->names);
     format_message_finish(&turn->message);
     (void)pthread_cond_destroy(&turn->over);
     (void)pthread_mutex_destroy(&turn->lock);
 }
 
-/* ------------------------------------------------------------------- names */
-
-/* The names of the definitions that the model was given, else of an export now: a reference. */
-static int take_names(const struct turn *turn, struct toolrack_text **ret,
-                      struct toolrack_error *err) {
-    const struct toolrack_text *given = turn->options->definitions;
-    if (given == NULL) {
-        return export_names(turn->host, turn->message.format, turn->offered, ret, err);
-    }
-    if (given->names == NULL || given->format != turn->message.format) {
-        return error_set(err, TOOLRACK_E_INVALID,
-                         "the definitions are none of the format '%s': give the text that "
-                         "toolrack_export() gave for the model",
-                         toolrack_format_name(turn->message.format));
-    }
-    *ret = text_ref(given->names);
-    return 0;
-}
-
-/* How the definitions call tools and properties; NULL: no memory, or they are not to be had. */
-static yyjson_val *turn_names(struct turn *turn, struct toolrack_error *err) {
-    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    if (turn->names == NULL && take_names(turn, &text, err) == 0) {
-        size_t length = 0;
-        const char *json = toolrack_text_data(text, &length);
-        turn->own_names = yyjson_read(json, length, 0);
-        turn->names = yyjson_doc_get_root(turn->own_names);
-        if (turn->names == NULL) {
-            (void)error_oom(err);
-        }
-    }
-    turn->no_memory = turn->no_memory || turn->names == NULL;
-    return turn->names;
-}
-
-/* A search for the tool that has another name in a format, among all tools. */
-struct search {
-    enum toolrack_format format;
-    const char *wanted;
-    struct turn *turn;
-    const char *found; /* in the arena of the message */
-};
-
-static bool is_not_it(void *user, struct toolrack_tool *tool) {
-    struct search *search = user;
-    const char *name = toolrack_tool_name(tool);
-    char wire[FORMAT_NAME_MAX + 1];
-    if (format_wire_name(search->format, name, wire) && strcmp(wire, search->wanted) == 0) {
-        search->found = arena_copy(&search->turn->message.arena, name, strlen(name));
-        search->turn->no_memory = search->found == NULL;
-        return false;
-    }
-    return true;
-}
+/* ----------------------------------------------------------------- finding */
 
 static bool is_quick(const struct toolrack_tool *tool) {
     struct toolrack_tool_statistics known = TOOLRACK_TOOL_STATISTICS_INIT;
@@ -170,293 +108,14 @@ static bool is_quick(const struct toolrack_tool *tool) {
            (known.total_ns - known.max_ns) / (known.calls - 1) <= QUICK_NS_MAX;
 }
 
-/* What a definition says of a tool, by the definition's name or the tool's own. */
-static yyjson_val *find_names(const struct turn *turn, yyjson_val *names, const char *name) {
-    char wire[FORMAT_NAME_MAX + 1];
-    yyjson_val *found = yyjson_obj_get(names, name);
-    if (found == NULL) {
-        (void)format_wire_name(turn->message.format, name, wire);
-        found = yyjson_obj_get(names, wire);
-    }
-    return found;
-}
-
-/* Whether there is a tool for a name that a model wrote: by this name, or by that of its
- * definition.
- * @param ret_own   its own name then, which lives as long as `name` and the turn
- * @param ret_tool  a reference, if it was looked up; else it stays */
-static bool takes_name(struct turn *turn, const char *name, const char **ret_own,
-                       struct toolrack_tool **ret_tool) {
-    if (turn->is_limited) {
-        yyjson_val *found = find_names(turn, turn_names(turn, NULL), name);
-        yyjson_val *own = yyjson_obj_get(found, "name");
-        *ret_own = own != NULL ? yyjson_get_str(own) : name;
-        return found != NULL;
-    }
-    *ret_tool = registry_get(turn->host->registry, name);
-    if (*ret_tool != NULL) {
-        *ret_own = name;
-        return true;
-    }
-    if (!format_looks_made(name, strlen(name))) {
-        return false;
-    }
-    yyjson_val *own = yyjson_obj_get(yyjson_obj_get(turn_names(turn, NULL), name), "name");
-    struct search search = {.format = turn->message.format, .wanted = name, .turn = turn};
-    if (own == NULL) {
-        /* Of a tool that is not exported the call says why it is refused. */
-        registry_visit(turn->host->registry, is_not_it, &search);
-    }
-    *ret_own = own != NULL ? yyjson_get_str(own) : search.found;
-    return *ret_own != NULL;
-}
-
-/* ---------------------------------------------------------------- prefixes
- *
- * Models write prefixes before names: words that mean any tool ("functions.add"), and the server
- * that a tool is of ("mcp__server__add"). What is behind one is called only where that is the one
- * thing that it can mean: whoever gets a model to say mcp__safe__delete must not reach the tool
- * `delete` of somebody else. */
-
-/* Longest name that is looked at for a prefix. */
-#define PREFIXED_MAX 256u
-
-static const char server_prefix[] = "mcp__";
-
-/* What a name with prefixes can mean. */
-struct readings {
-    struct turn *turn;
-    size_t count;
-    const char *name;           /* of the last: the tool's own */
-    struct toolrack_tool *tool; /* of the last: a reference, or NULL */
-};
-
-/* A plugin that is looked for. */
-struct owner {
-    const char *id;
-    size_t length; /* 0: anybody */
-    bool found;
-};
-
-static bool is_of(const struct toolrack_tool *tool, const struct owner *owner) {
-    const char *id = toolrack_tool_plugin(tool);
-    return owner->length == 0 ||
-           (strlen(id) == owner->length && memcmp(id, owner->id, owner->length) == 0);
-}
-
-static bool is_not_of(void *user, struct toolrack_tool *tool) {
-    struct owner *owner = user;
-    owner->found = owner->found || is_of(tool, owner);
-    return !owner->found;
-}
-
-static void try_reading(struct readings *readings, const char *name, const struct owner *owner) {
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = NULL;
-    const char *own;
-    if (!takes_name(readings->turn, name, &own, &tool)) {
-        return;
-    }
-    tool = tool != NULL ? tool : registry_get(readings->turn->host->registry, own);
-    if (tool != NULL && is_of(tool, owner)) {
-        readings->count++;
-        readings->name = own;
-        toolrack_tool_unref(readings->tool);
-        readings->tool = STEAL(tool);
-    }
-}
-
-/* The length of the word before a name that means any tool; 0: there is none. */
-static size_t any_word(const char *name) {
-    static const char *const words[] = {"functions", "function", "default_api", "tools"};
-    size_t length = strcspn(name, ".:");
-    for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
-        if (strlen(words[i]) == length && strncmp(words[i], name, length) == 0 &&
-            name[length] != '\0' && name[length + 1] != '\0') {
-            return length;
-        }
-    }
-    return 0;
-}
-
-/* Whether a tool is called as the name with "_" behind its word: that may be what was meant. */
-static bool is_with_underscore(struct turn *turn, const char *name, size_t word) {
-    char joined[PREFIXED_MAX + 1];
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = NULL;
-    const char *own;
-    (void)strcpy(joined, name);
-    joined[word] = '_';
-    return takes_name(turn, joined, &own, &tool);
-}
-
-/* "functions.add": a word that is also the name of a plugin means tools of this plugin only. */
-static void read_word(struct readings *readings, const char *name, size_t word) {
-    struct owner owner = {.id = name, .length = word};
-    registry_visit(readings->turn->host->registry, is_not_of, &owner);
-    owner.length = owner.found ? word : 0;
-    if (!is_with_underscore(readings->turn, name, word)) {
-        try_reading(readings, name + word + 1, &owner);
-    }
-}
-
-/* "mcp__server__add", as clients of MCP call tools: the server is the plugin of the tool. */
-static void read_server(struct readings *readings, const char *name) {
-    const char *server = name + strlen(server_prefix);
-    for (const char *end = strstr(server, "__"); end != NULL; end = strstr(end + 1, "__")) {
-        const struct owner owner = {.id = server, .length = (size_t)(end - server)};
-        if (owner.length > 0 && end[2] != '\0') {
-            try_reading(readings, end + 2, &owner);
-        }
-    }
-}
-
-/* Find the tool behind prefixes. @return whether the name means one tool */
-static bool takes_prefixed(struct turn *turn, struct answer *answer) {
-    struct readings readings = {.turn = turn};
-    const char *name = answer->call->name;
-    size_t word = strnlen(name, PREFIXED_MAX + 1) <= PREFIXED_MAX ? any_word(name) : 0;
-    while (word > 0 && readings.count == 0) {
-        read_word(&readings, name, word);
-        name += word + 1;
-        word = any_word(name);
-    }
-    if (readings.count == 0 && strnlen(name, PREFIXED_MAX + 1) <= PREFIXED_MAX &&
-        strncmp(name, server_prefix, strlen(server_prefix)) == 0) {
-        read_server(&readings, name);
-    }
-    if (readings.count != 1) {
-        toolrack_tool_unref(readings.tool);
-        return false;
-    }
-    answer->name = readings.name;
-    answer->tool = readings.tool;
-    log_line(&turn->host->log, LOG_INFO, "answer", "the model called %s as %s", answer->name,
-             answer->call->name);
-    return true;
-}
-
-static int refuse_not_offered(const struct turn *turn, struct answer *answer) {
-    struct nearest nearest = nearest_to(answer->call->name);
-    size_t at;
-    size_t count;
-    yyjson_val *name;
-    yyjson_val *said;
-    json_obj_foreach (turn->names, at, count, name, said) {
-        (void)nearest_try_tool(&nearest, yyjson_get_str(name));
-    }
-    int code = nearest.name != NULL
-                       ? error_set(&answer->err, TOOLRACK_E_NOT_FOUND,
-                                   "Tool '%s' not found; did you mean '%s'?", answer->call->name,
-                                   nearest.name)
-                       : error_set(&answer->err, TOOLRACK_E_NOT_FOUND,
-                                   "Tool '%s' not found; it was not offered", answer->call->name);
-    error_set_tool(&answer->err, answer->call->name);
-    return code;
-}
-
-/* ------------------------------------------------------------------ arguments */
-
-/* JSON of the turn, or of a tool; NULL: it is none, or there is no memory. */
-static yyjson_doc *read_json(struct turn *turn, const char *text, size_t length) {
-    yyjson_read_err why = {0};
-    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_BIGNUM_AS_RAW,
-                                       NULL, &why);
-    turn->no_memory = turn->no_memory || why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION;
-    return doc;
-}
-
-/* What the definition calls the tool's properties, each with its own name; NULL: they have theirs.
- */
-static yyjson_val *renamed_keys(struct turn *turn, const struct answer *answer) {
-    yyjson_val *names = find_names(turn, turn_names(turn, NULL), answer->call->name);
-    if (names == NULL) {
-        names = find_names(turn, turn_names(turn, NULL), answer->name);
-    }
-    return yyjson_obj_get(names, "keys");
-}
-
-/* Call the properties of arguments by their own names. @return whether one was called otherwise. */
-static bool rename_properties(struct turn *turn, const struct answer *answer, yyjson_mut_doc *doc) {
-    yyjson_val *keys = renamed_keys(turn, answer);
-    bool renamed = false;
-    size_t at;
-    size_t count;
-    yyjson_mut_val *key;
-    yyjson_mut_val *value;
-    yyjson_mut_obj_foreach(yyjson_mut_doc_get_root(doc), at, count, key, value) {
-        yyjson_val *own = yyjson_obj_getn(keys, yyjson_mut_get_str(key), yyjson_mut_get_len(key));
-        if (own != NULL) {
-            renamed = yyjson_mut_set_strn(key, yyjson_get_str(own), yyjson_get_len(own)) || renamed;
-        }
-    }
-    return renamed;
-}
-
-/* The text of arguments that call properties by their own names, in the arena; NULL: no memory.
- * @param ret_renamed  whether one was called otherwise */
-static const char *write_arguments(struct turn *turn, const struct answer *answer,
-                                   yyjson_val *arguments, bool *ret_renamed) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
-    yyjson_mut_doc_set_root(doc, yyjson_val_mut_copy(doc, arguments));
-    *ret_renamed = rename_properties(turn, answer, doc);
-    size_t length = 0;
-    CLEANUP(freep)
-    char *text =
-            json_doc_is_whole(doc) ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, &length) : NULL;
-    const char *kept = text != NULL ? arena_copy(&turn->message.arena, text, length) : NULL;
-    turn->no_memory = turn->no_memory || kept == NULL;
-    return turn->no_memory ? NULL : kept;
-}
-
-/* Whether a call would take these arguments. */
-static bool fits(const struct turn *turn, struct toolrack_tool *tool, const char *arguments) {
-    return call_takes_arguments(&turn->host->calls, tool, turn->options, arguments,
-                                strlen(arguments));
-}
-
-/* Call properties by their own names, and take arguments out of what the model wrapped them in:
- * where the tool does not take them as they are, and does take what is in the wrapper. */
-static void mend_arguments(struct turn *turn, struct answer *answer, struct toolrack_tool *tool) {
-    const char *word = NULL;
-    bool renamed = false;
-    bool within_renamed;
-    CLEANUP(yyjson_doc_freep)
-    yyjson_doc *doc = read_json(turn, answer->arguments, strlen(answer->arguments));
-    CLEANUP(yyjson_doc_freep) yyjson_doc *inner = NULL;
-    yyjson_val *root = yyjson_doc_get_root(doc);
-    yyjson_val *wrapped = format_is_wrapped(root, &word);
-    if (yyjson_is_str(wrapped)) {
-        inner = read_json(turn, yyjson_get_str(wrapped), yyjson_get_len(wrapped));
-        wrapped = yyjson_doc_get_root(inner);
-    }
-    const char *text = doc != NULL ? write_arguments(turn, answer, root, &renamed) : NULL;
-    if (text == NULL) {
-        turn->no_memory = true; /* they were read before */
-        return;
-    }
-    if (yyjson_is_obj(wrapped) && !fits(turn, tool, text)) {
-        const char *within = write_arguments(turn, answer, wrapped, &within_renamed);
-        if (within != NULL && fits(turn, tool, within)) {
-            log_line(&turn->host->log, LOG_INFO, "answer",
-                     "%s: the model wrapped the arguments in \"%s\"; they are taken out of it",
-                     answer->name, word);
-            answer->arguments = within;
-            return;
-        }
-    }
-    answer->arguments = renamed ? text : answer->arguments;
-}
-
 /* Whether a name means a tool of the conversation's own, with a word before it or not. */
 static bool is_own(struct turn *turn, const char *name) {
     const struct answer_extra *extra = turn->extra;
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = NULL;
-    const char *unused;
     if (extra->has(extra->user, name)) {
         return true;
     }
-    size_t word = strnlen(name, PREFIXED_MAX + 1) <= PREFIXED_MAX ? any_word(name) : 0;
-    return word > 0 && extra->has(extra->user, name + word + 1) &&
-           !takes_name(turn, name, &unused, &tool) && !is_with_underscore(turn, name, word);
+    const char *behind = answer_names_behind_word(&turn->names, name);
+    return behind != NULL && extra->has(extra->user, behind);
 }
 
 /* Answer a call of the conversation's own. @return whether it is one */
@@ -474,12 +133,13 @@ static bool answer_own(struct turn *turn, struct answer *answer) {
 
 /* Find the tool to call, and its arguments. A failure is that of the call. */
 static void find_call(struct turn *turn, struct answer *answer) {
+    struct answer_names *names = &turn->names;
     const struct format_call *call = answer->call;
-    bool found = takes_name(turn, call->name, &answer->name, &answer->tool) ||
-                 takes_prefixed(turn, answer);
-    if (!found && turn->is_limited) {
+    bool found = answer_names_find(names, call->name, &answer->name, &answer->tool) ||
+                 answer_names_find_prefixed(names, call->name, &answer->name, &answer->tool);
+    if (!found && names->is_limited) {
         answer->begun = true;
-        (void)refuse_not_offered(turn, answer);
+        answer_names_refuse(names, call->name, &answer->err);
         return;
     }
     if (!found) {
@@ -495,75 +155,20 @@ static void find_call(struct turn *turn, struct answer *answer) {
     }
     answer->quick = answer->tool != NULL && is_quick(answer->tool);
     if (answer->tool != NULL && call->is_odd) {
-        mend_arguments(turn, answer, answer->tool);
+        answer_arguments_mend(names, turn->options, call, answer->tool, answer->name,
+                              &answer->arguments);
     }
 }
 
 /* Without memory for that, it would be another call, or one without some of its arguments. */
 static void prepare(struct turn *turn, struct answer *answer) {
-    turn->no_memory = false;
+    turn->names.no_memory = false;
     find_call(turn, answer);
-    if (turn->no_memory) {
+    if (turn->names.no_memory) {
         answer->begun = true;
         (void)error_oom(&answer->err);
         error_set_tool(&answer->err, answer->call->name);
     }
-}
-
-/* ------------------------------------------------------------------- mistakes */
-
-/* What the definition calls a property. */
-static const char *known_as(void *keys, const char *name, size_t length) {
-    size_t at;
-    size_t count;
-    yyjson_val *key;
-    yyjson_val *own;
-    json_obj_foreach ((yyjson_val *)keys, at, count, key, own) {
-        if (yyjson_equals_strn(own, name, length)) {
-            return yyjson_get_str(key);
-        }
-    }
-    return NULL;
-}
-
-/* The same in the field of an error, a JSON Pointer. */
-static void rename_in_field(yyjson_val *keys, struct toolrack_error *err) {
-    char name[ERROR_FIELD_MAX];
-    char field[ERROR_FIELD_MAX];
-    size_t step = err->field[0] == '/' ? strcspn(err->field + 1, "/") : 0;
-    size_t length = step > 0 ? json_pointer_unescape(err->field + 1, step, name) : 0;
-    const char *known = known_as(keys, name, length);
-    if (step > 0 && known != NULL) {
-        (void)snprintf(field, sizeof field, "/%s%s", known, err->field + 1 + step);
-        (void)memcpy(err->field, field, sizeof field);
-    }
-}
-
-/* A model knows properties only by the names that its definitions have. */
-static void tell_by_names_given(struct turn *turn, struct answer *answer) {
-    enum provider_keys accepted = provider_limits[turn->message.format].keys;
-    if (answer->result != NULL || answer->own.length > 0 || answer->call->problem != NULL ||
-        accepted == KEYS_ANY) {
-        return;
-    }
-    turn->no_memory = false;
-    yyjson_val *keys = renamed_keys(turn, answer);
-    if (turn->no_memory) {
-        (void)error_oom(&answer->err);
-    }
-    const struct schema_naming naming = {.known_as = known_as, .user = keys};
-    if (keys == NULL) {
-        return;
-    }
-    CLEANUP(toolrack_tool_unrefp)
-    struct toolrack_tool *tool = registry_get(turn->host->registry, answer->name);
-    if (tool != NULL && answer->err.code == TOOLRACK_E_INVALID_ARGUMENTS &&
-        !answer->err.from_tool) {
-        call_explain_arguments(&turn->host->calls, tool, turn->options, &naming, answer->arguments,
-                               strlen(answer->arguments), &answer->err);
-    }
-    rename_in_field(keys, &answer->err);
-    call_rename_changes(&naming, &answer->err);
 }
 
 /* ------------------------------------------------------------------- calls */
@@ -967,6 +572,31 @@ static int make_answers(struct turn *turn, struct toolrack_error *err) {
     return 0;
 }
 
+/* What the tools of the message may be called by. */
+static struct answer_names names_of(struct turn *turn) {
+    const struct toolrack_call_options *options = turn->options;
+    yyjson_val *known = turn->extra != NULL ? turn->extra->names : NULL;
+    return (struct answer_names){.host = turn->host,
+                                 .format = turn->message.format,
+                                 .arena = &turn->message.arena,
+                                 .definitions = options->definitions,
+                                 .offered = options->offered,
+                                 .is_limited = options->offered != NULL ||
+                                               options->definitions != NULL || known != NULL,
+                                 .known = known};
+}
+
+/* A model knows properties only by the names that its definitions have. */
+static void explain_failures(struct turn *turn) {
+    for (size_t i = 0; i < turn->message.count; i++) {
+        struct answer *answer = &turn->answers[i];
+        if (answer->result == NULL && answer->own.length == 0 && answer->call->problem == NULL) {
+            answer_arguments_explain(&turn->names, turn->options, answer->call, answer->name,
+                                     answer->arguments, &answer->err);
+        }
+    }
+}
+
 int answer_message(struct toolrack *host, enum toolrack_format format, const char *message,
                    size_t length, const struct toolrack_call_options *options,
                    const struct agent_watch *watch, const struct answer_extra *extra,
@@ -977,9 +607,6 @@ int answer_message(struct toolrack *host, enum toolrack_format format, const cha
         memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
         taken.size = sizeof taken;
     }
-    turn.offered = taken.offered;
-    turn.names = extra != NULL ? extra->names : NULL;
-    turn.is_limited = turn.offered != NULL || taken.definitions != NULL || turn.names != NULL;
     if (taken.tolerance == TOOLRACK_TOLERANCE_UNSET) {
         taken.tolerance = (uint64_t)toolrack_format_tolerance(host, format);
     }
@@ -992,9 +619,11 @@ int answer_message(struct toolrack *host, enum toolrack_format format, const cha
     if (taken.model != NULL) {
         turn.message.model = taken.model;
     }
-    if (turn.is_limited && turn.message.count > 0 && turn_names(&turn, err) == NULL) {
+    turn.names = names_of(&turn);
+    if (turn.names.is_limited && turn.message.count > 0 &&
+        answer_names_read(&turn.names, err) == NULL) {
         code = err != NULL ? err->code : TOOLRACK_E_INVALID;
-        yyjson_doc_free(turn.own_names);
+        answer_names_finish(&turn.names);
         format_message_finish(&turn.message);
         return code;
     }
@@ -1006,9 +635,7 @@ int answer_message(struct toolrack *host, enum toolrack_format format, const cha
         begin_slow(&turn);
         run_quick(&turn);
         wait_for_all(&turn);
-        for (size_t i = 0; i < turn.message.count; i++) {
-            tell_by_names_given(&turn, &turn.answers[i]);
-        }
+        explain_failures(&turn);
         code = write_all(&turn, ret, err);
         if (code < 0) {
             error_set_begun(err, true); /* the calls were made */
