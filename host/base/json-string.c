@@ -67,12 +67,46 @@ static inline void store(char *to, block bytes) {
     }
 }
 
+/* Copy a text that is shorter than a block, as most names are, in two pieces that overlap: byte by
+ * byte one took 155 instructions. False: it has a special byte, or too few for that. */
+static inline bool take_short(char *to, const char *from, size_t length, bool stops_above_ascii) {
+    uint64_t pieces[2];
+    if (length >= sizeof(uint64_t)) {
+        size_t last = length - sizeof(uint64_t);
+        memcpy(&pieces[0], from, sizeof(uint64_t));
+        memcpy(&pieces[1], from + last, sizeof(uint64_t));
+        if (to != NULL) {
+            memcpy(to, &pieces[0], sizeof(uint64_t));
+            memcpy(to + last, &pieces[1], sizeof(uint64_t));
+        }
+    } else if (length >= sizeof(uint32_t)) {
+        size_t last = length - sizeof(uint32_t);
+        uint32_t halves[2];
+        memcpy(&halves[0], from, sizeof(uint32_t));
+        memcpy(&halves[1], from + last, sizeof(uint32_t));
+        if (to != NULL) {
+            memcpy(to, &halves[0], sizeof(uint32_t));
+            memcpy(to + last, &halves[1], sizeof(uint32_t));
+        }
+        memcpy(&pieces[0], halves, sizeof halves);
+        pieces[1] = pieces[0];
+    } else {
+        return false;
+    }
+    block bytes;
+    memcpy(&bytes, pieces, sizeof bytes);
+    return !is_any(special_of(bytes, stops_above_ascii));
+}
+
 /* How many bytes at the start of a text a JSON string holds as they are: those before the first
  * control character, quote, backslash or, on demand, byte that is not ASCII. They are copied to
  * `to`, unless it is NULL, perhaps with bytes of the text that follow them. */
 static inline size_t take_plain(char *to, const char *from, size_t length, bool stops_above_ascii) {
     const size_t size = sizeof(block);
     size_t at = 0;
+    if (length < size && take_short(to, from, length, stops_above_ascii)) {
+        return length;
+    }
     for (; length - at >= 4 * size; at += 4 * size) {
         block first = load(from + at);
         block second = load(from + at + size);

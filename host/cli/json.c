@@ -15,20 +15,49 @@ yyjson_mut_doc *json_begin(void) {
     return json_new(&incomplete);
 }
 
+/* NULL: memory ran out for the document or its text. */
+static char *write_document(yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_write_flag flags,
+                            size_t *ret_length) {
+    if (doc == NULL || root == NULL || incomplete) {
+        return NULL;
+    }
+    yyjson_mut_doc_set_root(doc, root);
+    return json_write(doc, flags, NULL, ret_length);
+}
+
+void json_add_document(struct buf *out, yyjson_mut_doc *doc, yyjson_mut_val *root) {
+    size_t length = 0;
+    CLEANUP(freep) char *text = write_document(doc, root, 0, &length);
+    out->failed = out->failed || text == NULL;
+    buf_add(out, text, length);
+}
+
 int json_print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root) {
     size_t length = 0;
     yyjson_write_flag flags = cli->terminal ? YYJSON_WRITE_PRETTY_TWO_SPACES : 0;
-    CLEANUP(freep) char *text = NULL;
-    if (doc != NULL && root != NULL && !incomplete) {
-        yyjson_mut_doc_set_root(doc, root);
-        text = json_write(doc, flags, NULL, &length);
-    }
+    CLEANUP(freep) char *text = write_document(doc, root, flags, &length);
     if (text == NULL) {
         (void)cli_oom(cli);
         return cli_fail(cli);
     }
     buf_add(&cli->out, text, length);
     buf_add_char(&cli->out, '\n');
+    return CLI_OK;
+}
+
+int json_print_written(struct cli *cli, const struct buf *text) {
+    if (cli->terminal && !text->failed) {
+        CLEANUP(yyjson_doc_freep)
+        yyjson_doc *doc = yyjson_read(text->data, text->length, YYJSON_READ_NUMBER_AS_RAW);
+        CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copy = json_begin();
+        return json_print(cli, copy, yyjson_val_mut_copy(copy, yyjson_doc_get_root(doc)));
+    }
+    buf_add(&cli->out, text->data, text->length);
+    buf_add_char(&cli->out, '\n');
+    if (text->failed || cli->out.failed) {
+        (void)cli_oom(cli);
+        return cli_fail(cli);
+    }
     return CLI_OK;
 }
 

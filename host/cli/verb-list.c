@@ -132,8 +132,13 @@ static void print_table(struct cli *cli, const struct toolrack_tools *tools,
 
 /* -------------------------------------------------------------------- JSON */
 
-static void add_json_refusal(yyjson_mut_doc *doc, yyjson_mut_val *row,
-                             const struct toolrack_refusal *refusal) {
+static void begin_row(struct buf *text) {
+    buf_add(text, ",", text->length > 1);
+}
+
+static void write_refusal(struct buf *text, const struct toolrack_refusal *refusal) {
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
+    yyjson_mut_val *row = yyjson_mut_obj(doc);
     const char *name = refusal->tool != NULL ? refusal->tool : refusal->file;
     json_add_text(doc, row, "id", name);
     json_add_text(doc, row, "uid", NULL);
@@ -152,24 +157,27 @@ static void add_json_refusal(yyjson_mut_doc *doc, yyjson_mut_val *row,
     json_add_text(doc, row, "rule", refusal->rule);
     json_add_text(doc, row, "file", refusal->file);
     (void)yyjson_mut_obj_add_bool(doc, row, "kept", refusal->kept);
+    json_add_document(text, doc, row);
 }
 
 static int print_json(struct cli *cli, const struct toolrack_tools *tools,
                       const struct toolrack_refusals *refusals) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
-    yyjson_mut_val *root = yyjson_mut_arr(doc);
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_add_char(&text, '[');
     for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
         if (wants_tool(&cli->options, toolrack_tools_get(tools, i))) {
-            view_add_tool(doc, yyjson_mut_arr_add_obj(doc, root), toolrack_tools_get(tools, i));
+            begin_row(&text);
+            view_write_tool(&text, toolrack_tools_get(tools, i));
         }
     }
     for (size_t i = 0; refusals != NULL && i < toolrack_refusals_count(refusals); i++) {
         if (wants_refusal(&cli->options, toolrack_refusals_get(refusals, i))) {
-            add_json_refusal(doc, yyjson_mut_arr_add_obj(doc, root),
-                             toolrack_refusals_get(refusals, i));
+            begin_row(&text);
+            write_refusal(&text, toolrack_refusals_get(refusals, i));
         }
     }
-    return json_print(cli, doc, root);
+    buf_add_char(&text, ']');
+    return json_print_written(cli, &text);
 }
 
 int verb_list(struct cli *cli) {

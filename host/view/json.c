@@ -63,6 +63,22 @@ void json_add_json(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
     }
 }
 
+void json_add_members(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *json,
+                      size_t length) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *read = json != NULL ? yyjson_read(json, length, 0) : NULL;
+    if (read == NULL && doc != NULL) {
+        (void)note(doc->alc.ctx, NULL);
+    }
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    yyjson_obj_foreach (yyjson_doc_get_root(read), at, count, key, value) {
+        (void)yyjson_mut_obj_add(object, yyjson_val_mut_copy(doc, key),
+                                 yyjson_val_mut_copy(doc, value));
+    }
+}
+
 static yyjson_doc *read_text(const struct toolrack_text *text, yyjson_read_flag flags) {
     size_t length = 0;
     const char *json = toolrack_text_data(text, &length);

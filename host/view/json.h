@@ -23,6 +23,9 @@ void json_add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
 void json_add_json(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key, const char *json,
                    size_t length);
 
+/** Add the members of an object, as a text of ours; NULL: there was no memory for it. */
+void json_add_members(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *json, size_t length);
+
 /** Parse JSON from the host.
  * @return to be released by yyjson_doc_free(); NULL when out of memory. */
 yyjson_doc *json_read(const struct toolrack_text *text);

@@ -3,6 +3,7 @@
 
 #include <yyjson.h>
 
+#include "base/buf.h"
 #include "toolrack/toolrack.h"
 
 /** "safe", "confirm" or "dangerous". */
@@ -20,8 +21,10 @@ struct view_annotation {
 #define VIEW_ANNOTATIONS 4u
 extern const struct view_annotation view_annotations[VIEW_ANNOTATIONS];
 
-/** Add the members with which every list shows a tool: id, uid, name and so on up to state and
+/** Append the object with which every list shows a tool: id, uid, name and so on up to state and
  * reason. */
+void view_write_tool(struct buf *out, const struct toolrack_tool *tool);
+/** Add the members of that object. */
 void view_add_tool(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct toolrack_tool *tool);
 /** The same and all other members of one tool: schemas, examples, isolation, statistics ... Reads
  * the store.

@@ -460,7 +460,8 @@ static void json_strings_are_written_alike_at_every_place(void **state) {
                                         "\xc3\xa9\"",
                                         "\n\xc3",
                                         "\xc3\xa9z\xe2\x82"};
-    static const size_t lengths[] = {7, 15, 16, 17, 31, 33, 63, 64, 65, 95, 127, 129};
+    static const size_t lengths[] = {3,  4,  5,  7,  8,  9,  15,  16, 17,
+                                     31, 33, 63, 64, 65, 95, 127, 129};
     char text[160];
     for (size_t i = 0; i < ARRAY_LENGTH(parts); i++) {
         for (size_t j = 0; j < ARRAY_LENGTH(lengths); j++) {

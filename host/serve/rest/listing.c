@@ -82,10 +82,15 @@ static char *make(struct rest_request *request, size_t *ret_length) {
     }
     yyjson_mut_val *root = rest_object(request);
     yyjson_mut_val *array = yyjson_mut_obj_add_arr(request->doc, root, "tools");
+    CLEANUP(buf_finish) struct buf row = BUF_INIT;
     for (size_t i = 0; i < toolrack_tools_count(tools); i++) {
         const struct toolrack_tool *tool = toolrack_tools_get(tools, i);
         if (is_wanted(request, tool) && rest_shows(request, tool)) {
-            view_add_tool(request->doc, yyjson_mut_arr_add_obj(request->doc, array), tool);
+            buf_clear(&row);
+            view_write_tool(&row, tool);
+            request->incomplete = request->incomplete || row.failed;
+            (void)yyjson_mut_arr_add_val(array,
+                                         yyjson_mut_rawncpy(request->doc, row.data, row.length));
         }
     }
     if (request->doc == NULL || array == NULL || request->incomplete) {
