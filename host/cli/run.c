@@ -118,7 +118,7 @@ int cli_main(int argc, char **argv, int *ret_signal) {
         code = code == CLI_OK ? CLI_FAILED : code;
     }
     *ret_signal = cli.signal;
-    toolrack_close(cli.host);
+    toolrack_close_at_exit(cli.host);
     cli_finish(&cli);
     return code;
 }

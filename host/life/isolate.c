@@ -298,6 +298,11 @@ int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolra
     return 0;
 }
 
+bool isolate_is_unused(struct isolate *isolate) {
+    LOCK_SCOPE(&isolate->lock);
+    return isolate->supervisor == NULL;
+}
+
 void isolate_end(struct isolate *isolate) {
     supervisor_destroy(isolate->supervisor);
     isolate->supervisor = NULL;

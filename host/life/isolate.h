@@ -47,5 +47,8 @@ void isolate_count(struct isolate *isolate, struct supervisor_counts *ret);
  * copy of the file shows whether it still has the content that crashed. [any-thread] */
 void isolate_recall(struct isolate *isolate, struct plugin *plugin);
 
+/** Whether no plugin has had a worker. [any-thread] */
+bool isolate_is_unused(struct isolate *isolate);
+
 /** End all workers, and all generations that had workers. No call is running. */
 void isolate_end(struct isolate *isolate);

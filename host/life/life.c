@@ -146,6 +146,11 @@ bool life_is_quiet(const struct life *life) {
     return life == NULL || atomic_load(&life->trials.lost) == 0;
 }
 
+bool life_has_run_none(struct life *life) {
+    return life == NULL ||
+           (isolate_is_unused(&life->isolate) && retire_is_unused(&life->retirement));
+}
+
 void life_end(struct life *life, bool quiet) {
     if (life == NULL) {
         return;

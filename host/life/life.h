@@ -36,6 +36,8 @@ int life_watch(struct life *life, struct toolrack_error *err);
 void life_stop(struct life *life);
 /** Whether no thread that was given up still runs code of a plugin. [any-thread] */
 bool life_is_quiet(const struct life *life);
+/** Whether no worker was started and no generation has ended. [any-thread] */
+bool life_has_run_none(struct life *life);
 /** End all generations: no call runs, no plugin is registered. If not `quiet`, threads that were
  * given up still use some plugins: then only the workers end. */
 void life_end(struct life *life, bool quiet);

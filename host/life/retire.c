@@ -244,6 +244,11 @@ void retire_collect(struct retirement *retirement) {
     lock_release(&retirement->lock);
 }
 
+bool retire_is_unused(struct retirement *retirement) {
+    LOCK_SCOPE(&retirement->lock);
+    return !retirement->started;
+}
+
 void retire_stop(struct retirement *retirement) {
     lock_take(&retirement->lock);
     retirement->stopping = true;

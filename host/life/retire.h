@@ -63,6 +63,8 @@ struct retirement {
 
 /** The caller sets the members before the lock. */
 void retire_init(struct retirement *retirement);
+/** Whether nothing was to be unloaded or run on the thread. [any-thread] */
+bool retire_is_unused(struct retirement *retirement);
 /** Unload the remaining images and end the thread, without events. Later images are unloaded on the
  * thread that releases them. */
 void retire_stop(struct retirement *retirement);

@@ -277,6 +277,11 @@ TOOLRACK_API int toolrack_open(const struct toolrack_options *options, struct to
  * results and texts that the caller still holds stay valid until they are released. */
 TOOLRACK_API void toolrack_close(struct toolrack *host);
 
+/** The same for a process that exits next: what is to be stored is stored, calls and workers are
+ * ended, plugins that ran are unloaded. If none has run, the memory of the host is not released,
+ * which the end of the process does faster. */
+TOOLRACK_API void toolrack_close_at_exit(struct toolrack *host);
+
 /** Receives events, after they took effect. On the thread that caused one; it may call back, but
  * not toolrack_close(). */
 typedef void toolrack_listener(void *user, const struct toolrack_event *event);
