@@ -662,6 +662,7 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
     host->options.service_count = 0;
     start_following(host);
     tell_offered(host);
+    store_has_started(host->store);
     *ret = host;
     return 0;
 }

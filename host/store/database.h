@@ -75,19 +75,20 @@ struct store_stamp {
 };
 
 struct store {
-    char *dir;                /* NULL: the store is in memory */
-    char *path;               /* as shown in messages */
-    pthread_mutex_t lock;     /* guards what follows */
-    sqlite3 *db;              /* NULL while there is no file that can be used */
-    bool will_write;          /* db is opened with write access at once, if it can be */
-    bool may_write;           /* db is a file, and was opened with write access */
-    bool writable;            /* db was made ready for writing */
-    bool has_decided;         /* a durable transaction was begun in it since then */
-    bool damaged;             /* a part of db is corrupt: nothing is written to it any more */
-    bool no_room;             /* the last attempt to open it failed for want of room */
-    bool immutable;           /* db was opened as a file that does not change */
-    struct store_stamp stamp; /* of the file when db was opened, if `immutable` or `may_write` */
-    enum database_sync sync;  /* of the next commit, when db is writable */
+    char *dir;                 /* NULL: the store is in memory */
+    char *path;                /* as shown in messages */
+    pthread_mutex_t lock;      /* guards what follows */
+    sqlite3 *db;               /* NULL while there is no file that can be used */
+    bool will_write;           /* db is opened with write access at once, if it can be */
+    bool may_write;            /* db is a file, and was opened with write access */
+    bool writable;             /* db was made ready for writing */
+    bool has_decided;          /* a durable transaction was begun in it since then */
+    bool damaged;              /* a part of db is corrupt: nothing is written to it any more */
+    bool no_room;              /* the last attempt to open it failed for want of room */
+    bool immutable;            /* db was opened as a file that does not change */
+    struct start_cache *start; /* NULL, but while a host that only reads is opened */
+    struct store_stamp stamp;  /* of the file when db was opened, if `immutable` or `may_write` */
+    enum database_sync sync;   /* of the next commit, when db is writable */
     struct kept_statement kept[STORE_KEPT_MAX]; /* of db */
 };
 

@@ -69,22 +69,32 @@ int grant_remove(struct store *store, const char *selector, int64_t now_s,
     return error_set(err, TOOLRACK_E_NOT_FOUND, "there is no grant for '%s'", selector);
 }
 
+static bool is_in_force(const struct value *row, int64_t now_s) {
+    const struct value *expires_s = &row[1];
+    const struct value *granted_s = &row[3];
+    return expires_s->kind == VALUE_NUMBER && granted_s->kind == VALUE_NUMBER &&
+           (expires_s->number == 0 ||
+            (expires_s->number > now_s && granted_s->number <= now_s + CLOCK_STEP_S));
+}
+
+/* The time is no parameter of the statement, whose rows are kept for the next start
+ * (start-cache.h). */
 int store_read_grants(struct store *store, int64_t now_s,
                       void (*visit)(void *user, const struct store_grant *grant), void *user,
                       struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read_kept(store, SCHEMA_DECISIONS,
-                                  "SELECT selector, expires_s, who, granted_s FROM grants "
-                                  "WHERE expires_s = 0 OR (expires_s > ?1 AND granted_s <= ?2) "
-                                  "ORDER BY selector",
-                                  VALUES(value_number(now_s), value_number(now_s + CLOCK_STEP_S)),
-                                  &rows, err);
+    int code = database_read_kept(
+            store, SCHEMA_DECISIONS,
+            "SELECT selector, expires_s, who, granted_s FROM grants ORDER BY selector", NO_VALUES,
+            &rows, err);
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
-        visit(user, &(struct store_grant){.selector = value_as_text(&row[0]),
-                                          .expires_s = row[1].number,
-                                          .who = value_as_text(&row[2]),
-                                          .granted_s = row[3].number});
+        if (is_in_force(row, now_s)) {
+            visit(user, &(struct store_grant){.selector = value_as_text(&row[0]),
+                                              .expires_s = row[1].number,
+                                              .who = value_as_text(&row[2]),
+                                              .granted_s = row[3].number});
+        }
     }
     return code;
 }

@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "store/database.h"
+#include "store/start-cache.h"
 
 /* Pause between attempts when SQLite itself does not wait. */
 #define BUSY_STEP_MS 10
@@ -71,6 +72,12 @@ static void close_db(struct store *store) {
     store->may_write = false;
     store->immutable = false;
     store->has_decided = false;
+}
+
+/* Neither use nor keep what is read at the start any more. Caller holds the lock. */
+static void end_start(struct store *store) {
+    start_cache_destroy(store->start);
+    store->start = NULL;
 }
 
 static int check_schema(struct store *store, int *ret_number, struct toolrack_error *err) {
@@ -200,14 +207,14 @@ static int keep_open(struct store *store, struct toolrack_error *err) {
             close_db(store);
         }
     }
+    start_cache_end_use(store->start);
     return store->db == NULL ? open_for_reading(store, err) : 0;
 }
 
-static int read_rows(struct store *store, bool kept, int since, const char *sql,
+static int read_file(struct store *store, bool kept, int since, const char *sql,
                      const struct value *values, struct rows *ret_rows,
                      struct toolrack_error *err) {
     int number = 0;
-    (void)pthread_mutex_lock(&store->lock);
     int code = keep_open(store, err);
     if (code == 0 && store->db != NULL) {
         code = check_schema(store, &number, err);
@@ -216,6 +223,22 @@ static int read_rows(struct store *store, bool kept, int since, const char *sql,
         code = kept ? database_run_kept(store, sql, values, ret_rows, err)
                     : database_read_inside(store, sql, values, ret_rows, err);
     }
+    if (code < 0) {
+        end_start(store); /* what can be read is only a part */
+    } else if (number >= since && store->start != NULL) {
+        start_cache_add(store->start, number, sql, values, ret_rows);
+    }
+    return code;
+}
+
+static int read_rows(struct store *store, bool kept, int since, const char *sql,
+                     const struct value *values, struct rows *ret_rows,
+                     struct toolrack_error *err) {
+    (void)pthread_mutex_lock(&store->lock);
+    bool is_known = start_cache_is_valid(store->start) &&
+                    (start_cache_schema(store->start) < since ||
+                     start_cache_find(store->start, sql, values, ret_rows));
+    int code = is_known ? 0 : read_file(store, kept, since, sql, values, ret_rows, err);
     (void)pthread_mutex_unlock(&store->lock);
     return code;
 }
@@ -232,10 +255,15 @@ int database_read_kept(struct store *store, int since, const char *sql, const st
 
 int database_is_older(struct store *store, int since, bool *ret_older, struct toolrack_error *err) {
     int number = since;
+    int code = 0;
     (void)pthread_mutex_lock(&store->lock);
-    int code = keep_open(store, err);
-    if (code == 0 && store->db != NULL) {
-        code = check_schema(store, &number, err);
+    if (start_cache_is_valid(store->start)) {
+        number = start_cache_schema(store->start);
+    } else {
+        code = keep_open(store, err);
+        if (code == 0 && store->db != NULL) {
+            code = check_schema(store, &number, err);
+        }
     }
     (void)pthread_mutex_unlock(&store->lock);
     *ret_older = code == 0 && number < since;
@@ -326,6 +354,7 @@ static int open_again(struct store *store, struct toolrack_error *err) {
 }
 
 static int open_for_writing(struct store *store, struct toolrack_error *err) {
+    end_start(store);
     if (store->writable) {
         return 0;
     }
@@ -429,7 +458,14 @@ static struct store *open_store(const char *state_dir, bool will_write,
         store_close(store);
         return NULL;
     }
-    (void)open_for_reading(store, err);
+    bool exists = false;
+    if (!will_write && store->dir != NULL && database_check_file(store, &exists, NULL) == 0 &&
+        exists) {
+        store->start = start_cache_load(store);
+    }
+    if (!start_cache_is_valid(store->start)) {
+        (void)open_for_reading(store, err);
+    }
     return store;
 }
 
@@ -441,9 +477,17 @@ struct store *store_open_to_write(const char *state_dir, struct toolrack_error *
     return open_store(state_dir, true, err);
 }
 
+void store_has_started(struct store *store) {
+    (void)pthread_mutex_lock(&store->lock);
+    start_cache_save(store->start, store);
+    end_start(store);
+    (void)pthread_mutex_unlock(&store->lock);
+}
+
 void store_close(struct store *store) {
     if (store != NULL) {
         close_db(store);
+        start_cache_destroy(store->start);
         (void)pthread_mutex_destroy(&store->lock);
         free(store->dir);
         free(store->path);

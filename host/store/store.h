@@ -49,7 +49,10 @@ struct store;
  * nevertheless; it has no settings, and every attempt to store one fails with the same error.
  * @return a store, to be released with store_close(); NULL when out of memory. [any-thread] */
 struct store *store_open(const char *state_dir, struct toolrack_error *err);
-/** The same for a host that will most likely store something: the file is opened only once. */
+/** The host is open: what it has read so far of a store_open() is kept for the next one
+ * (start-cache.h), and from now on the file is read. [any-thread] */
+void store_has_started(struct store *store);
+/** store_open() for a host that will most likely store something: the file is opened only once. */
 struct store *store_open_to_write(const char *state_dir, struct toolrack_error *err);
 
 /** Whether the file of a state folder is there, has no byte and has been so for more than

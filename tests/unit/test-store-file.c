@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <sqlite3.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -270,6 +272,119 @@ static void a_file_is_opened_once_unless_it_is_another(void **state) {
     store_close(store);
 }
 
+/* --------------------------------------------- what a start reads (start-cache.h) */
+
+static void count_setting(void *user, const struct store_setting *setting) {
+    (void)setting;
+    ++*(int *)user;
+}
+
+/* Whether this process has the database open. */
+static bool is_open(void) {
+    struct stat file;
+    struct stat st;
+    bool found = false;
+    assert_int_equal(stat(path, &file), 0);
+    for (int fd = 0; fd < 64; fd++) {
+        found = found ||
+                (fstat(fd, &st) == 0 && st.st_ino == file.st_ino && st.st_dev == file.st_dev);
+    }
+    return found;
+}
+
+/* Start as a host that only reads does. @return whether the database was opened for it */
+static bool start(int settings) {
+    int count = 0;
+    struct store *store = store_open(dir, &err);
+    assert_non_null(store);
+    assert_int_equal(store_read_settings(store, count_setting, &count, &err), 0);
+    assert_int_equal(count, settings);
+    bool was_opened = is_open();
+    store_has_started(store);
+    count = 0;
+    assert_int_equal(store_read_settings(store, count_setting, &count, &err), 0);
+    assert_int_equal(count, settings);
+    assert_true(is_open());
+    store_close(store);
+    return was_opened;
+}
+
+/* As if the database had been written to a minute ago. */
+static void let_settle(void) {
+    const struct timespec times[] = {{.tv_sec = time(NULL) - 60}, {.tv_sec = time(NULL) - 60}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void a_start_reads_the_file_once(void **state) {
+    (void)state;
+    char cache[96];
+    struct stat st;
+    (void)snprintf(cache, sizeof cache, "%s/start.cache", dir);
+    assert_accepted();
+    assert_true(start(1));
+    assert_true(start(1)); /* a change now would not show */
+    assert_int_equal(access(cache, F_OK), -1);
+    let_settle();
+    assert_true(start(1));
+    assert_int_equal(stat(cache, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_false(start(1));
+    let_settle(); /* the same size and contents: another change of it may look so */
+    assert_true(start(1));
+    assert_false(start(1));
+    assert_int_equal(chmod(cache, 0622), 0); /* others could grant what they like */
+    assert_true(start(1));
+}
+
+static void what_was_decided_since_is_read(void **state) {
+    (void)state;
+    assert_accepted();
+    let_settle();
+    assert_true(start(1));
+    assert_false(start(1));
+    struct store *writer = store_open_to_write(dir, &err);
+    assert_non_null(writer);
+    assert_int_equal(decide(writer, "calc"), 0);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(time(NULL) - st.st_mtim.tv_sec > 30); /* it is in SQLite's log alone */
+    assert_true(start(2));
+    assert_true(start(2));
+    store_close(writer);
+    assert_true(start(2));
+    let_settle();
+    assert_true(start(2));
+    assert_false(start(2));
+    assert_int_equal(unlink(path), 0);
+    assert_accepted();
+    assert_true(start(1));
+}
+
+/* What is no longer whole is not used, whatever byte of it is wrong. */
+static void a_damaged_start_is_read_anew(void **state) {
+    (void)state;
+    char cache[96];
+    char bytes[4096];
+    (void)snprintf(cache, sizeof cache, "%s/start.cache", dir);
+    assert_accepted();
+    let_settle();
+    assert_true(start(1));
+    int fd = open(cache, O_RDWR | O_CLOEXEC);
+    ssize_t size = read(fd, bytes, sizeof bytes);
+    assert_in_range(size, 100, sizeof bytes - 1);
+    for (ssize_t i = 0; i < size; i += 7) {
+        char other_byte = (char)(bytes[i] ^ 0x55);
+        assert_int_equal(pwrite(fd, &other_byte, 1, i), 1);
+        assert_true(start(1)); /* which writes another file */
+        assert_int_equal(close(fd), 0);
+        fd = open(cache, O_RDWR | O_CLOEXEC);
+    }
+    assert_false(start(1));
+    assert_int_equal(ftruncate(fd, size - 1), 0);
+    assert_int_equal(close(fd), 0);
+    assert_true(start(1));
+}
+
 static void see_marker(void *user, const struct store_unclean *unclean) {
     (void)unclean;
     ++*(int *)user;
@@ -316,6 +431,9 @@ int main(void) {
             TEST(the_database_of_another_program_is_left_as_it_is),
             TEST(an_empty_file_is_a_new_store),
             TEST(a_file_is_opened_once_unless_it_is_another),
+            TEST(a_start_reads_the_file_once),
+            TEST(what_was_decided_since_is_read),
+            TEST(a_damaged_start_is_read_anew),
             TEST(loading_markers_are_files_in_a_folder),
     };
     return cmocka_run_group_tests_name("store-file", tests, NULL, NULL);
