@@ -2,7 +2,11 @@
  * 1. A part [from, to) of a secret is overwritten if those before it are in earlier strings, and
  * those behind it in later ones. Of a message the members have an order that is not the one in
  * which they were sent, and whoever puts parts together may take them in any: longer parts are
- * overwritten wherever the others are. */
+ * overwritten wherever the others are.
+ *
+ * The words that messages are built of are no parts: without them the message is none. Of another
+ * name only what is long enough, or the whole name, is one: many names end with the first character
+ * of a key. */
 #include "provider/key-pieces.h"
 
 #include <stdlib.h>
@@ -14,12 +18,14 @@
 /* Levels of strings that are JSON and stand in strings: as many as a key has forms for. */
 #define LEVELS_MAX (KEY_FORMS_MAX / 2)
 
-/* Least bytes of a part that counts in any order: shorter ones begin and end many words. */
+/* Least bytes of a part that counts in any order, or in a name: shorter ones begin and end many
+ * words. */
 #define UNORDERED_PART_MIN 4u
 
 struct string {
     char *text;
     size_t length;
+    bool is_name; /* of a member */
 };
 
 struct search {
@@ -46,7 +52,10 @@ static void find_parts(struct search *search, const struct string *string, size_
     const char *secret = search->secret->text;
     const size_t whole = search->secret->length;
     const size_t length = string->length;
-    for (size_t n = 1; n < whole && n <= length; n++) {
+    const size_t least = !string->is_name              ? 1
+                         : length < UNORDERED_PART_MIN ? length
+                                                       : UNORDERED_PART_MIN;
+    for (size_t n = least; n > 0 && n < whole && n <= length; n++) {
         if (memcmp(string->text + length - n, secret, n) == 0) {
             take(search, at, 0, n, string->text + length - n);
         }
@@ -71,13 +80,34 @@ static void mark_part(struct search *search, size_t at, size_t from, size_t to, 
     search->is_part = true;
 }
 
+/* Whether it is a word that messages are built of, in one of the formats: a name of a member, or
+ * the value of `type`, `role`, `status`, or of the reason why a message ended. */
+static bool is_structure(const struct string *string) {
+    static const char words[] =
+            "args arguments assistant call_id choices completed content contents finish_reason "
+            "finishReason function function_call function_call_output functionCall "
+            "functionResponse id index input is_error kind message messages model name output "
+            "output_text parts reasoning reasoning_content reasoning_details redacted_thinking "
+            "refusal response results role signature status stop stop_reason summary "
+            "summary_text text thinking thought thoughtSignature time tool tool_call_id "
+            "tool_calls tool_name tool_result tool_use tool_use_id type user";
+    for (const char *word = words; *word != '\0';) {
+        const size_t length = strcspn(word, " ");
+        if (length == string->length && memcmp(word, string->text, length) == 0) {
+            return true;
+        }
+        word += length + (word[length] == ' ');
+    }
+    return false;
+}
+
 static void keep_string(struct search *search, const struct string *string) {
     search->is_part = false;
     for (size_t i = 0; i < search->key->secret_count && !search->is_part; i++) {
         search->secret = &search->key->secrets[i];
         find_parts(search, string, 0, mark_part);
     }
-    if (!search->is_part || search->failed) {
+    if (!search->is_part || search->failed || is_structure(string)) {
         return;
     }
     if (search->count == search->room) {
@@ -112,7 +142,12 @@ static void find_strings(struct search *search, char *text, size_t length, unsig
             begin = quote;
             continue;
         }
-        const struct string string = {begin, (size_t)(quote - 1 - escapes - begin)};
+        const char *behind = quote;
+        while (behind < text + length && strchr(" \t\r\n", *behind) != NULL) {
+            behind++;
+        }
+        const struct string string = {begin, (size_t)(quote - 1 - escapes - begin),
+                                      behind < text + length && *behind == ':'};
         keep_string(search, &string);
         if (level + 1 < LEVELS_MAX && string.length > 0 && strchr("{[", begin[0]) != NULL) {
             find_strings(search, begin, string.length, level + 1);

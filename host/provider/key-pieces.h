@@ -14,5 +14,6 @@
  * are what follows of it, and the last begins with its rest. Other strings may stand between them,
  * and parts of four bytes and more may stand in any order.
  * Strings within a string that is JSON itself, such as the arguments of a call, count too.
+ * Words that messages are built of ("arguments", "tool_calls") stay, and do not count.
  * @return 0; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int key_redact_json(const struct key *key, char *json, size_t length, struct toolrack_error *err);

@@ -630,6 +630,13 @@ static void a_key_in_several_strings_is_blotted_out(void **state) {
              "{\"arguments\":\"{\\\"a\\\":\\\"*****\\\",\\\"b\\\":\\\"******\\\"}\"}"},
             {"{\"a\":\"[\\\"{\\\\\\\"b\\\\\\\":\\\\\\\"sk-ab\\\\\\\"}\\\",\\\"cd-123\\\"]\"}",
              "{\"a\":\"[\\\"{\\\\\\\"b\\\\\\\":\\\\\\\"*****\\\\\\\"}\\\",\\\"******\\\"]\"}"},
+            /* Words of the message's own, and ends of other names. */
+            {"{\"tool_calls\":[{\"type\":\"tool_calls\",\"arguments\":\"{\\\"apis\\\" "
+             ":\\\"k-abcd-123\\\"}\"}]}",
+             "{\"tool_calls\":[{\"type\":\"tool_calls\",\"arguments\":\"{\\\"apis\\\" "
+             ":\\\"k-abcd-123\\\"}\"}]}"},
+            {"{\"arguments\":[\"s\",\"k-abcd-123\"]}", "{\"arguments\":[\"*\",\"**********\"]}"},
+            {"{\"s\":\"k-ab\",\"cd-1\":0,\"23\":0}", "{\"*\":\"****\",\"****\":0,\"**\":0}"},
             {"[\"sk-ab\",\"cd-123", "[\"sk-ab\",\"cd-123"},
             {"\"", "\""},
             {"", ""},
@@ -638,7 +645,7 @@ static void a_key_in_several_strings_is_blotted_out(void **state) {
     (void)setenv("OPENAI_API_KEY", "sk-abcd-123", 1);
     assert_int_equal(key_read(TOOLRACK_FORMAT_OPENAI, NULL, &key, NULL), 0);
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
-        char text[128];
+        char text[160];
         (void)snprintf(text, sizeof text, "%s", cases[i].json);
         assert_int_equal(key_redact_json(&key, text, strlen(text), NULL), 0);
         assert_string_equal(text, cases[i].expected);
