@@ -50,6 +50,44 @@ static int compare_hashes(const void *a, const void *b) {
     return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
+/* From so many on it is faster than qsort(). */
+#define DIGITS_FROM 64u
+
+/* By one digit of the hash after the other, without comparisons: at the start of a host with 1,000
+ * tools qsort() took 3 % of `toolrack list --json`. There is room for as many at `spare`. */
+static void sort_by_digits(struct name_edit *items, size_t count, struct name_edit *spare) {
+    enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS };
+    for (unsigned shift = 0; shift < 32; shift += DIGIT_BITS) { /* an even number: back in items */
+        size_t at[DIGITS] = {0};
+        size_t before = 0;
+        for (size_t i = 0; i < count; i++) {
+            at[items[i].hash >> shift & (DIGITS - 1)]++;
+        }
+        for (size_t digit = 0; digit < DIGITS; digit++) {
+            size_t same = at[digit];
+            at[digit] = before;
+            before += same;
+        }
+        for (size_t i = 0; i < count; i++) {
+            spare[at[items[i].hash >> shift & (DIGITS - 1)]++] = items[i];
+        }
+        struct name_edit *sorted = spare;
+        spare = items;
+        items = sorted;
+    }
+}
+
+static void sort_edits(struct name_edits *edits) {
+    CLEANUP(freep)
+    struct name_edit *spare =
+            edits->count >= DIGITS_FROM ? calloc(edits->count, sizeof *spare) : NULL;
+    if (spare != NULL) {
+        sort_by_digits(edits->items, edits->count, spare);
+    } else if (edits->count > 1) {
+        qsort(edits->items, edits->count, sizeof edits->items[0], compare_hashes);
+    }
+}
+
 /* How many of the tools have the name of the first. */
 static uint32_t count_of_name(struct toolrack_tool *const *tools, size_t count) {
     const struct registration *reg = tools[0]->reg;
@@ -90,9 +128,7 @@ static ptrdiff_t list_edits(struct toolrack_tool *const *before, size_t before_c
         gone += had;
         at += has;
     }
-    if (ret->count > 1) {
-        qsort(ret->items, ret->count, sizeof ret->items[0], compare_hashes);
-    }
+    sort_edits(ret);
     return growth;
 }
 
@@ -241,9 +277,7 @@ static bool distribute_names(struct snapshot_step *step, const struct snapshot *
     }
     memcpy(&items[all.count], edits->items, edits->count * sizeof *items);
     all.count += edits->count;
-    if (all.count > 1) {
-        qsort(items, all.count, sizeof *items, compare_hashes);
-    }
+    sort(items, all.count, sizeof *items, compare_hashes); /* the edits are: at the start, all */
     for (size_t i = 0, first = 0; i < (size_t)1 << next->name_bits; i++) {
         struct name_edits here = {.items = &items[first]};
         if (first < all.count && snapshot_leaf_of(items[first].hash, next->name_bits) == i) {

@@ -19,16 +19,20 @@
 /* ------------------------------------------------------------------- life */
 
 static struct registration *create(struct plugin *plugin, size_t extra, uint64_t uid) {
-    /* calloc() does not give the alignment that the statistics need. */
-    size_t alignment = _Alignof(struct registration);
-    size_t size = (sizeof(struct registration) + extra + alignment - 1) / alignment * alignment;
-    struct registration *reg = aligned_alloc(alignment, size);
-    if (reg != NULL) {
-        memset(reg, 0, size);
-        atomic_init(&reg->refs, 1);
-        reg->uid = uid;
-        reg->plugin = plugin_ref(plugin);
+    /* calloc() does not give the alignment that the statistics need, and aligned_alloc(), which
+     * looks for a piece around it, takes 540 instructions, not 210: 2 % of `toolrack list --json`.
+     */
+    const size_t alignment = _Alignof(struct registration);
+    char *block = calloc(1, sizeof(struct registration) + extra + alignment - 1);
+    if (block == NULL) {
+        return NULL;
     }
+    size_t over = (uintptr_t)block % alignment;
+    struct registration *reg = (void *)(block + (over == 0 ? 0 : alignment - over));
+    reg->block = block;
+    atomic_init(&reg->refs, 1);
+    reg->uid = uid;
+    reg->plugin = plugin_ref(plugin);
     return reg;
 }
 
@@ -81,7 +85,7 @@ void registration_unref(struct registration *reg) {
     prepared_destroy(atomic_load(&reg->prepared));
     free(reg->succession);
     plugin_unref(reg->plugin);
-    free(reg);
+    free(reg->block);
 }
 
 /* Calls only look at `asks`: it is set first and cleared last. */

@@ -43,6 +43,7 @@ struct succession;
 struct subject; /* of host/record; opaque here */
 
 struct registration {
+    void *block; /* in which it lies */
     atomic_uint refs;
     atomic_bool asks;       /* each call must be permitted: the tool is not safe, held or unread */
     atomic_bool held;       /* it does not run until the change is approved */
