@@ -88,14 +88,7 @@ static void take_reason(struct toolrack_stream *stream, yyjson_val *reason) {
 /* Some servers have all blocks in the message that begins. */
 static int take_start(struct toolrack_stream *stream, yyjson_val *message,
                       struct toolrack_error *err) {
-    yyjson_val *content = yyjson_obj_get(message, "content");
-    int code = 0;
-    size_t at;
-    size_t count;
-    yyjson_val *block;
-    yyjson_arr_foreach (content, at, count, block) {
-        code = code < 0 ? code : add_block(stream, at, block, err);
-    }
+    int code = stream_take_each(stream, yyjson_obj_get(message, "content"), add_block, err);
     take_reason(stream, yyjson_obj_get(message, "stop_reason"));
     return code;
 }

@@ -5,7 +5,9 @@
 
 #include "format/stream-parts.h"
 
-static int take_part(struct toolrack_stream *stream, yyjson_val *part, struct toolrack_error *err) {
+static int take_part(struct toolrack_stream *stream, uint64_t at, yyjson_val *part,
+                     struct toolrack_error *err) {
+    (void)at; /* the parts of a message come in several events */
     yyjson_val *text = yyjson_obj_get(part, "text");
     yyjson_val *thought = yyjson_obj_get(part, "thought");
     struct stream_item *last =
@@ -53,13 +55,7 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
     }
     yyjson_val *candidate = first_candidate(event);
     yyjson_val *parts = yyjson_obj_get(yyjson_obj_get(candidate, "content"), "parts");
-    int code = 0;
-    size_t at;
-    size_t count;
-    yyjson_val *part;
-    yyjson_arr_foreach (parts, at, count, part) {
-        code = code < 0 ? code : take_part(stream, part, err);
-    }
+    int code = stream_take_each(stream, parts, take_part, err);
     /* Some models send "STOP" with each piece. */
     yyjson_val *reason = yyjson_obj_get(candidate, "finishReason");
     stream_set_reason(stream, reason);

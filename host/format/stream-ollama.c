@@ -2,7 +2,9 @@
 #include "base/error.h"
 #include "format/stream-parts.h"
 
-static int take_call(struct toolrack_stream *stream, yyjson_val *call, struct toolrack_error *err) {
+static int take_call(struct toolrack_stream *stream, uint64_t at, yyjson_val *call,
+                     struct toolrack_error *err) {
+    (void)at; /* a message may come in several lines */
     yyjson_mut_val *copy = stream_copy(stream, call);
     int code = stream_add_item(stream, stream->item_count, copy, err);
     if (code == 0) {
@@ -18,13 +20,7 @@ static int take_line(struct toolrack_stream *stream, yyjson_val *line, struct to
     stream_gather(stream, stream->root, "content", content, false);
     stream_gather(stream, stream->root, "thinking", yyjson_obj_get(message, "thinking"), false);
     stream_show(stream, content);
-    int code = 0;
-    size_t at;
-    size_t count;
-    yyjson_val *call;
-    yyjson_arr_foreach (calls, at, count, call) {
-        code = code < 0 ? code : take_call(stream, call, err);
-    }
+    int code = stream_take_each(stream, calls, take_call, err);
     stream_set_reason(stream, yyjson_obj_get(line, "done_reason"));
     stream->complete = yyjson_get_bool(yyjson_obj_get(line, "done"));
     stream->over = stream->complete;

@@ -86,8 +86,10 @@ static void add_custom(struct toolrack_stream *stream, yyjson_mut_val *call, yyj
     }
 }
 
-static int take_call(struct toolrack_stream *stream, yyjson_val *delta,
+/* It tells its number itself. */
+static int take_call(struct toolrack_stream *stream, uint64_t at, yyjson_val *delta,
                      struct toolrack_error *err) {
+    (void)at;
     struct stream_item *item = find_call(stream, delta);
     int code = item != NULL ? 0 : begin_call(stream, delta, err);
     if (code < 0) {
@@ -145,18 +147,6 @@ static void show_refusal(struct toolrack_stream *stream, yyjson_val *refusal) {
     stream->refused = stream->refused || stream_is_text(refusal);
 }
 
-static int take_calls(struct toolrack_stream *stream, yyjson_val *calls,
-                      struct toolrack_error *err) {
-    int code = 0;
-    size_t at;
-    size_t count;
-    yyjson_val *call;
-    yyjson_arr_foreach (calls, at, count, call) {
-        code = code < 0 ? code : take_call(stream, call, err);
-    }
-    return code;
-}
-
 /* What a delta may have. Nearly each has one of them, so they are found by one walk over it. */
 enum member {
     CONTENT,
@@ -211,7 +201,7 @@ static int take_delta(struct toolrack_stream *stream, yyjson_val *delta,
     stream_set(stream, stream->root, members[EXTRA_CONTENT].key, has[EXTRA_CONTENT]);
     add_function(stream, stream->root, members[FUNCTION_CALL].key, has[FUNCTION_CALL]);
     int code = take_arrays(stream, delta, err);
-    return code < 0 ? code : take_calls(stream, has[TOOL_CALLS], err);
+    return code < 0 ? code : stream_take_each(stream, has[TOOL_CALLS], take_call, err);
 }
 
 /* Read why the message ended: at the length limit or by a filter, its last call may be incomplete.

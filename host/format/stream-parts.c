@@ -169,6 +169,20 @@ int stream_add_item(struct toolrack_stream *stream, uint64_t index, yyjson_mut_v
     return 0;
 }
 
+int stream_take_each(struct toolrack_stream *stream, yyjson_val *array,
+                     int (*take)(struct toolrack_stream *stream, uint64_t index,
+                                 yyjson_val *element, struct toolrack_error *err),
+                     struct toolrack_error *err) {
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *element;
+    yyjson_arr_foreach (array, at, count, element) {
+        code = code < 0 ? code : take(stream, at, element, err);
+    }
+    return code;
+}
+
 static struct stream_text *known_text(const struct toolrack_stream *stream,
                                       const yyjson_mut_val *object, const char *key) {
     for (size_t i = stream->text_count; i > 0; i--) {

@@ -180,6 +180,13 @@ struct stream_item *stream_find_item(struct toolrack_stream *stream, uint64_t in
 int stream_add_item(struct toolrack_stream *stream, uint64_t index, yyjson_mut_val *object,
                     struct toolrack_error *err);
 
+/** Give the elements of an array to a function, with their places, until it fails; of another value
+ * there are none. @return its code */
+int stream_take_each(struct toolrack_stream *stream, yyjson_val *array,
+                     int (*take)(struct toolrack_stream *stream, uint64_t index,
+                                 yyjson_val *element, struct toolrack_error *err),
+                     struct toolrack_error *err);
+
 /** A copy of a value in the message's document; NULL when `value` is NULL, or no memory. */
 yyjson_mut_val *stream_copy(struct toolrack_stream *stream, yyjson_val *value);
 

@@ -99,6 +99,13 @@ static bool is_refusal(yyjson_val *item) {
     return false;
 }
 
+/* An item that is complete. */
+static int end_item(struct toolrack_stream *stream, uint64_t index, yyjson_val *item,
+                    struct toolrack_error *err) {
+    stream->refused = stream->refused || is_refusal(item);
+    return put_item(stream, index, item, err);
+}
+
 /* All that has come of the texts is in items that began with them. */
 static void show_items(struct toolrack_stream *stream) {
     for (size_t i = 0; i < stream->item_count; i++) {
@@ -120,17 +127,10 @@ static void show_items(struct toolrack_stream *stream) {
 static int take_response(struct toolrack_stream *stream, yyjson_val *response,
                          struct toolrack_error *err) {
     yyjson_val *output = yyjson_obj_get(response, "output");
-    int code = 0;
-    size_t at;
-    size_t count;
-    yyjson_val *item;
     if (yyjson_arr_size(output) > 0) {
         stream->item_count = 0;
     }
-    yyjson_arr_foreach (output, at, count, item) {
-        code = code < 0 ? code : put_item(stream, at, item, err);
-        stream->refused = stream->refused || is_refusal(item);
-    }
+    int code = stream_take_each(stream, output, end_item, err);
     if (!stream->has_shown) {
         show_items(stream);
     }
@@ -173,14 +173,13 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
     } else if (turn_is(type, "response.refusal.done")) {
         stream->refused = true;
         return take_part(stream, index, event, yyjson_obj_get(event, "refusal"), err);
-    } else if (turn_is(type, "response.output_item.added") ||
-               turn_is(type, "response.output_item.done")) {
+    } else if (turn_is(type, "response.output_item.added")) {
         yyjson_val *item = yyjson_obj_get(event, "item");
-        if (turn_is(type, "response.output_item.done")) {
-            show_item(stream, item, shown_of(stream, stream_find_item(stream, index)));
-            stream->refused = stream->refused || is_refusal(item);
-        }
         return yyjson_is_obj(item) ? put_item(stream, index, item, err) : 0;
+    } else if (turn_is(type, "response.output_item.done")) {
+        yyjson_val *item = yyjson_obj_get(event, "item");
+        show_item(stream, item, shown_of(stream, stream_find_item(stream, index)));
+        return yyjson_is_obj(item) ? end_item(stream, index, item, err) : 0;
     } else if (turn_is(type, "response.function_call_arguments.delta")) {
         struct stream_item *item = stream_find_item(stream, index);
         if (item != NULL) {
