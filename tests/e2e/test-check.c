@@ -112,7 +112,7 @@ static void a_source_is_no_configuration(void **state) {
     e2e_write("settings", "/* mine */\n// all\n{\"tools\": []}\n");
     EXPECT(RUN_WITH({.bare = true}, "check", "hello.c"), 1, "hello.c: not usable\n*", "");
     EXPECT(RUN_WITH({.bare = true}, "check", "settings"), 0, "settings: configuration, *", "");
-    e2e_write("toolrack.json", "{\"folders\": [\"/nonexistent\"]}\n");
+    e2e_write("toolrack.json", "{\"folders\": [\"absent\"]}\n");
     EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 1,
            "*: the folder does not exist\n    fix: create it, or leave it out\n", "");
 }
