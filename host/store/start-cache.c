@@ -180,9 +180,12 @@ struct reader {
 };
 
 static const char *take(struct reader *reader, size_t size) {
-    const char *taken = reader->left >= size ? reader->at : NULL;
-    reader->at += taken != NULL ? size : 0;
-    reader->left -= taken != NULL ? size : 0;
+    if (reader->left < size) {
+        return NULL;
+    }
+    const char *taken = reader->at;
+    reader->at += size;
+    reader->left -= size;
     return taken;
 }
 
