@@ -175,6 +175,7 @@ static void one_crash_is_shown(void **state) {
            "*toolrack: NotFound: says has no stored crash 3\n");
 }
 
+/* With a sanitizer by clang qsort() is in the worker program. */
 static void frames_of_the_system_are_folded(void **state) {
     (void)state;
     install("says", "says");
@@ -183,7 +184,7 @@ static void frames_of_the_system_are_folded(void **state) {
            "*SIGABRT: abort() was called, *, in compare+*(says.so), called from aborts+*");
     EXPECT_JSON(WITH("call", "aborts", "--json"), 7, "/error/trace/0", "\"#* compare+*(says.so)\"",
                 "/error/trace/1", "\"    ... * of libc.so*, in *abort\"", "/error/trace/2",
-                "\"    ... * of lib*, in *qsort*\"", "/error/trace/3", "\"#* aborts+*(says.so)\"",
+                "\"    ... * of *, in *qsort*\"", "/error/trace/3", "\"#* aborts+*(says.so)\"",
                 "/error/trace/4", "\"    ... * of *\"", "/error/trace/5", "");
 }
 

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 #include <yyjson.h>
 
+#include "base/sanitizer.h"
 #include "remove-tree.h"
 #include "toolrack/toolrack.h"
 
@@ -992,7 +993,7 @@ static void the_loader_runs_only_what_may_be_read(void **state) {
  * gets the sanitizer's options too. */
 static const char *expected_variables(char room[24]) {
     unsigned count = 2;
-#ifdef __SANITIZE_ADDRESS__
+#if SANITIZER_ADDRESS
     static const char *const options[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS",
                                           "LSAN_OPTIONS"};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {

@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json-write.h"
+#include "base/json.h"
 #include "failing-malloc.h"
 #include "format/definitions.h"
 #include "format/limits.h"
@@ -364,7 +365,7 @@ static void check_map(enum toolrack_format format, yyjson_val *map) {
     yyjson_val *key;
     yyjson_val *value;
     assert_true(map == NULL || yyjson_is_obj(map));
-    yyjson_obj_foreach (map, at, count, key, value) {
+    json_obj_foreach (map, at, count, key, value) {
         (void)key;
         check_schema(format, value);
     }
@@ -380,7 +381,7 @@ static void check_schema(enum toolrack_format format, yyjson_val *schema) {
     assert_true(yyjson_is_obj(schema) ||
                 (yyjson_is_bool(schema) &&
                  (format == TOOLRACK_FORMAT_ANTHROPIC || format == TOOLRACK_FORMAT_MCP)));
-    yyjson_obj_foreach (schema, at, count, key, value) {
+    json_obj_foreach (schema, at, count, key, value) {
         assert_true(format != TOOLRACK_FORMAT_OLLAMA || is_one_of(yyjson_get_str(key), ollama));
     }
     if (format != TOOLRACK_FORMAT_MCP) {
@@ -414,7 +415,7 @@ static void check_keys(enum toolrack_format format, yyjson_val *properties) {
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
-    yyjson_obj_foreach (properties, at, count, key, value) {
+    json_obj_foreach (properties, at, count, key, value) {
         const char *name = yyjson_get_str(key);
         if (provider_limits[format].keys == KEYS_ANTHROPIC) {
             assert_true(strspn(name, LETTERS DIGITS ".-") == strlen(name));
@@ -722,7 +723,7 @@ static yyjson_doc *rename_keys(enum toolrack_format format, yyjson_val *argument
     yyjson_val *key;
     yyjson_val *value;
     yyjson_mut_doc_set_root(doc, renamed);
-    yyjson_obj_foreach (arguments, at, count, key, value) {
+    json_obj_foreach (arguments, at, count, key, value) {
         const char *name = yyjson_get_str(key);
         char wire[PROVIDER_KEY_MAX + 1];
         bool is_other = provider_limits[format].keys != KEYS_ANY &&
