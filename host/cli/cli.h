@@ -50,7 +50,8 @@ struct cli {
     struct buf input;             /**< what was read from standard input, with `has_input` */
     bool has_input;
     bool misused; /**< the command line names a profile that is not there: a failure is due to it */
-    int signal;   /**< the signal that ends the process after all is written; or 0 */
+    bool daemon_is_silent; /**< there is one, and it did not answer */
+    int signal;            /**< the signal that ends the process after all is written; or 0 */
 
     /** The error for the functions of the library; only the library knows its size. NULL when out
      * of memory. */

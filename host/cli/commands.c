@@ -143,14 +143,19 @@ static void take(struct command *command) {
     (void)setsockopt(command->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     int failed = message_receive(command->fd, &message);
     (void)setsockopt(command->fd, SOL_SOCKET, SO_RCVTIMEO, &none, sizeof none);
-    if (failed == 0) {
+    bool is_probe = failed == 0 && message.kind == MESSAGE_PROBE;
+    if (failed == 0 && !is_probe) {
         failed = message.kind == MESSAGE_RUN ? message_read_run(&message.bytes, &wanted) : -EBADMSG;
     }
-    if (failed == 0 && strcmp(wanted.version, toolrack_version()) != 0) {
+    if (failed == 0 && !is_probe && strcmp(wanted.version, toolrack_version()) != 0) {
         failed = -EPROTO;
     }
     if (failed == 0) {
-        run(command, &wanted);
+        /* A command that waits no longer was told that it is not run. */
+        failed = message_send(command->fd, MESSAGE_BEGUN, NULL, 0);
+        if (failed == 0 && !is_probe) {
+            run(command, &wanted);
+        }
     } else if (failed != -ENODATA) {
         refuse(command->fd, failed == -EPROTO ? "the daemon is of another version"
                                               : "the daemon does not understand the command");

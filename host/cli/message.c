@@ -153,7 +153,7 @@ int message_receive(int fd, struct message *ret) {
     if (failed < 0) {
         return failed;
     }
-    if (head.kind < MESSAGE_RUN || head.kind > MESSAGE_END) {
+    if (head.kind < MESSAGE_RUN || head.kind > MESSAGE_PROBE) {
         return -EBADMSG;
     }
     if (head.length > MESSAGE_LENGTH_MAX) {

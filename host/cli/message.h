@@ -1,8 +1,9 @@
 /* message.h - what a command and the daemon say to each other over a Unix socket.
  *
  * A message is its kind, its length and so many bytes, in the machine's byte order: both ends are
- * on one machine. The command begins with MESSAGE_RUN; the daemon ends with MESSAGE_END or
- * MESSAGE_ALONE. Either end may be of another build, so what comes is checked. */
+ * on one machine. The command begins with MESSAGE_RUN; the daemon acknowledges it with
+ * MESSAGE_BEGUN, and ends with MESSAGE_END or MESSAGE_ALONE. Either end may be of another build, so
+ * what comes is checked. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +13,7 @@
 #include "base/buf.h"
 
 /* Grows with each change of a message. */
-#define MESSAGE_PROTOCOL 2u
+#define MESSAGE_PROTOCOL 3u
 
 /* Arguments of a call and their names, or a result; and most words of a command line. */
 #define MESSAGE_LENGTH_MAX (66u * 1024 * 1024)
@@ -26,7 +27,9 @@ enum message_kind {
     MESSAGE_NOTE,  /* to the command: a line for standard error */
     MESSAGE_QUESTION, /* to the command: milliseconds as uint32_t; tool, message and schema */
     MESSAGE_APPROVAL, /* to the command: tool, version, plugin, reason, arguments, permission */
-    MESSAGE_END       /* to the command: see struct message_end */
+    MESSAGE_END,      /* to the command: see struct message_end */
+    MESSAGE_BEGUN,    /* to the command: the daemon runs it from now on */
+    MESSAGE_PROBE     /* to the daemon, in place of MESSAGE_RUN: does it answer? by MESSAGE_BEGUN */
 };
 
 struct message {

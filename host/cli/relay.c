@@ -7,19 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/command.h"
 #include "base/error.h"
 #include "base/thread.h"
 #include "cli/ask.h"
 #include "cli/daemon-places.h"
-#include "cli/daemon-socket.h"
+#include "cli/daemon-reach.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/person.h"
+
+/* A shorter time says nothing of a daemon: the machine may be busy. */
+#define PATIENCE_MS_MIN 1000u
 
 /* ------------------------------------------------------- whether it is relayed */
 
@@ -29,39 +32,6 @@ bool relay_fits(const struct options *options) {
            !options->no_daemon && !options->verbose && !options->follow &&
            !options->require_sandbox && !options->safe_mode && options->install == NULL &&
            options->print_config == NULL;
-}
-
-/* Connect to the daemon, and to nobody who stands in its place: a command may hold secrets.
- * @return a descriptor, or -1: the command works by itself */
-static int reach(const struct daemon_found *found) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct toolrack_error err;
-    struct ucred peer;
-    socklen_t size = sizeof peer;
-    if (found->commands == NULL || strlen(found->commands) >= sizeof address.sun_path) {
-        return -1;
-    }
-    int code = daemon_check_commands(found->commands, &err);
-    if (code < 0) {
-        if (code == TOOLRACK_E_REFUSED) {
-            output_note("%s; the command works by itself", err.message);
-        }
-        return -1;
-    }
-    memcpy(address.sun_path, found->commands, strlen(found->commands) + 1);
-    CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof address) < 0 ||
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) {
-        return -1;
-    }
-    if (peer.uid != geteuid()) {
-        output_note("user %u, not the daemon, listens at %s; the command works by itself",
-                    (unsigned)peer.uid, found->commands);
-        return -1;
-    }
-    int reached = fd;
-    fd = -1;
-    return reached;
 }
 
 /* ----------------------------------------------------------------- Ctrl-C */
@@ -229,9 +199,14 @@ static bool take_end(struct cli *cli, const struct buf *bytes, int *ret_code) {
 
 struct relay {
     struct cli *cli;
+    const struct daemon_found *found;
     int fd;
+    unsigned patience_ms; /* for the acknowledgement */
     struct question question;
     struct signals signals;
+    bool is_pipe; /* `mcp`: silent for as long as its client is */
+    bool sent;    /* all of it */
+    bool begun;   /* the daemon has acknowledged the command */
     bool stopped; /* the daemon was told of Ctrl-C */
 };
 
@@ -241,18 +216,40 @@ static void stop(struct relay *relay) {
     person_stop();
 }
 
-/* The next message. @return 0, or a negative errno: the daemon is gone */
+/* The daemon has not acknowledged the command in time. Once nothing can be received, the daemon
+ * cannot acknowledge it, and then does not run it; it may have done so just before.
+ * @return as next() */
+static int withdraw(const struct relay *relay, struct message *ret) {
+    (void)shutdown(relay->fd, SHUT_RD);
+    return message_receive(relay->fd, ret) == 0 ? 0 : -ETIMEDOUT;
+}
+
+/* The next message. @return 0; -ETIMEDOUT: the daemon does not answer; another negative errno: it
+ * is gone */
 static int next(struct relay *relay, struct message *ret) {
     struct pollfd wait = {.fd = relay->fd, .events = POLLIN};
-    while (ppoll(&wait, 1, NULL, &relay->signals.before) < 0) {
-        if (errno != EINTR) {
+    const struct timespec limit = clock_timespec(
+            (uint64_t)(relay->begun ? DAEMON_PATIENCE_MS : relay->patience_ms) * CLOCK_NS_PER_MS);
+    bool is_limited = !relay->begun || !relay->is_pipe;
+    for (;;) {
+        int ready = ppoll(&wait, 1, is_limited ? &limit : NULL, &relay->signals.before);
+        if (ready > 0) {
+            int failed = message_receive(relay->fd, ret);
+            return failed == -EAGAIN ? -ETIMEDOUT : failed;
+        }
+        if (ready == 0 && !relay->begun) {
+            return withdraw(relay, ret);
+        }
+        if (ready == 0 && !daemon_answers(relay->found)) {
+            return -ETIMEDOUT;
+        }
+        if (ready < 0 && errno != EINTR) {
             return -errno;
         }
         if (came && !relay->stopped) {
             stop(relay);
         }
     }
-    return message_receive(relay->fd, ret);
 }
 
 /* @return 1: it is done; 0: the command works by itself; a negative errno: the daemon is gone */
@@ -263,6 +260,7 @@ static int follow(struct relay *relay, struct message *message, int *ret_code) {
             return failed;
         }
         switch (message->kind) {
+        case MESSAGE_BEGUN: relay->begun = true; break;
         case MESSAGE_ALONE:
             if (message->bytes.length > 0) {
                 output_note("%s; the command works by itself", message->bytes.data);
@@ -350,39 +348,114 @@ static bool lose(struct cli *cli, const struct daemon_found *found, int *ret_cod
     return true;
 }
 
+/* Likewise when it does not answer: it may go on, or never. */
+static bool give_up(struct cli *cli, const struct daemon_found *found, bool begun,
+                    unsigned waited_ms, int *ret_code) {
+    int pid = (int)found->pid;
+    cli->daemon_is_silent = true;
+    if (cli->options.verb->relayed == RELAYED_SHOWS) {
+        output_note("the daemon, process %d, has not answered for %g s; the command works by "
+                    "itself, as with --no-daemon",
+                    pid, waited_ms / 1000.0);
+        return false;
+    }
+    bool is_own_limit = cli->options.timeout_ms != 0 && waited_ms < DAEMON_PATIENCE_MS;
+    (void)cli_error(cli, is_own_limit ? TOOLRACK_E_TIMEOUT : TOOLRACK_E_IO,
+                    "the daemon, process %d, has not answered for %g s, %s; if it is stopped, let "
+                    "it go on (kill -CONT %d), else end it and start it again; --no-daemon lets "
+                    "the command work by itself",
+                    pid, waited_ms / 1000.0,
+                    begun ? "after it began the command, which may have taken effect"
+                          : "so the command was not run",
+                    pid);
+    *ret_code = cli_fail(cli);
+    return true;
+}
+
+/* How long the daemon may take to acknowledge the command: not longer than the person waits for the
+ * call, but long enough for a machine that is busy. */
+static unsigned patience(const struct options *options) {
+    return options->timeout_ms == 0 || options->timeout_ms > DAEMON_PATIENCE_MS ? DAEMON_PATIENCE_MS
+           : options->timeout_ms < PATIENCE_MS_MIN                              ? PATIENCE_MS_MIN
+                                                   : options->timeout_ms;
+}
+
+/* Let the daemon run the command line, and see to its end. @return as follow() */
+static int run(struct relay *relay, int argc, char **argv, const struct buf *input, bool reads,
+               int *ret_code) {
+    struct message message = {0};
+    signals_begin(&relay->signals, relay->is_pipe);
+    if (!relay->is_pipe) {
+        (void)person_begin(relay->cli);
+    }
+    int done = send_run(relay, argc, argv, input, reads);
+    if (done == 0 && relay->is_pipe) {
+        done = message_send_descriptors(relay->fd, (const int[]){STDIN_FILENO, STDOUT_FILENO});
+    }
+    relay->sent = done == 0;
+    done = done == -EAGAIN ? -ETIMEDOUT : done < 0 ? done : follow(relay, &message, ret_code);
+    person_stop();
+    end_question(&relay->question);
+    person_finish();
+    signals_end(&relay->signals);
+    buf_finish(&message.bytes);
+    buf_finish(&relay->question.message.bytes);
+    return done;
+}
+
 static bool relay(struct cli *cli, const struct daemon_found *found, int fd, int argc, char **argv,
                   int *ret_code) {
-    struct relay relay = {.cli = cli, .fd = fd, .question = {.fd = fd}};
-    struct message message = {0};
+    struct relay relay = {.cli = cli,
+                          .found = found,
+                          .fd = fd,
+                          .patience_ms = patience(&cli->options),
+                          .question = {.fd = fd},
+                          .is_pipe = cli->options.verb->run == verb_mcp};
     CLEANUP(buf_finish) struct buf input = BUF_INIT;
     bool reads = false;
     if (read_input(cli, &input, &reads) < 0) {
         *ret_code = cli_fail_usage(cli);
         return true;
     }
-    bool is_pipe = cli->options.verb->run == verb_mcp;
-    signals_begin(&relay.signals, is_pipe);
-    if (!is_pipe) {
-        (void)person_begin(cli);
+    int done = run(&relay, argc, argv, &input, reads, ret_code);
+    bool is_over = done > 0;
+    if (done == -ETIMEDOUT) {
+        unsigned waited_ms = relay.begun ? DAEMON_PATIENCE_MS : relay.patience_ms;
+        is_over = give_up(cli, found, relay.begun, waited_ms, ret_code);
+    } else if (done < 0 && relay.sent) {
+        is_over = lose(cli, found, ret_code);
     }
-    int done = send_run(&relay, argc, argv, &input, reads);
-    if (done == 0 && is_pipe) {
-        done = message_send_descriptors(fd, (const int[]){STDIN_FILENO, STDOUT_FILENO});
-    }
-    bool began = done == 0;
-    done = done < 0 ? done : follow(&relay, &message, ret_code);
-    person_stop();
-    end_question(&relay.question);
-    person_finish();
-    signals_end(&relay.signals);
-    buf_finish(&message.bytes);
-    buf_finish(&relay.question.message.bytes);
-    if (done == 0 && reads) {
+    if (!is_over && reads) {
         cli->input = input; /* standard input is read, and not again */
         cli->has_input = true;
         input = BUF_INIT;
     }
-    return done > 0 || (done < 0 && began && lose(cli, found, ret_code));
+    return is_over;
+}
+
+/* @return as relay_run() */
+static bool try(struct cli *cli, const struct daemon_found *found, int argc, char **argv,
+                int *ret_code) {
+    struct toolrack_error why;
+    if (found->version != NULL && strcmp(found->version, toolrack_version()) != 0) {
+        output_note("the daemon is toolrack %s, this command %s, so the command works by itself; "
+                    "restart the daemon",
+                    found->version, toolrack_version());
+        return false;
+    }
+    unsigned patience_ms = patience(&cli->options);
+    int reached = daemon_reach(found, patience_ms, &why);
+    if (reached == -ETIMEDOUT) {
+        return give_up(cli, found, false, patience_ms, ret_code);
+    }
+    if (reached < 0) {
+        if (why.code < 0) {
+            output_note("%s; the command works by itself", why.message);
+        }
+        return false;
+    }
+    CLEANUP(closep) int fd = reached;
+    return relay(cli, found, fd, argc, argv, ret_code);
 }
 
 bool relay_run(struct cli *cli, int argc, char **argv, int *ret_code) {
@@ -393,14 +466,7 @@ bool relay_run(struct cli *cli, int argc, char **argv, int *ret_code) {
     CLEANUP(freep) char *folder = daemon_folder(&cli->options);
     bool is_run = false;
     if (daemon_find(folder, &found) > 0 && daemon_is_same(&found, &cli->options)) {
-        if (found.version != NULL && strcmp(found.version, toolrack_version()) != 0) {
-            output_note("the daemon is toolrack %s, this command %s, so the command works by "
-                        "itself; restart the daemon",
-                        found.version, toolrack_version());
-        } else {
-            CLEANUP(closep) int fd = reach(&found);
-            is_run = fd >= 0 && relay(cli, &found, fd, argc, argv, ret_code);
-        }
+        is_run = try(cli, &found, argc, argv, ret_code);
     }
     daemon_found_finish(&found);
     return is_run;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/daemon-places.h"
+#include "cli/daemon-reach.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/rows.h"
@@ -56,7 +57,7 @@ static void add_number(struct buf *out, const char *label, uint64_t number) {
     buf_printf(out, "%llu\n", (unsigned long long)number);
 }
 
-static void add_daemon(struct buf *out, const struct daemon_found *found) {
+static void add_daemon(struct buf *out, const struct daemon_found *found, bool answers) {
     char since[ROWS_TIME_ROOM];
     size_t at;
     size_t size;
@@ -67,6 +68,13 @@ static void add_daemon(struct buf *out, const struct daemon_found *found) {
         return;
     }
     buf_printf(out, "process %d, since %s\n", (int)found->pid, rows_time(found->since_s, since));
+    if (!answers) {
+        rows_add_label(out, " ");
+        buf_printf(out,
+                   "does not answer; if it is stopped, let it go on (kill -CONT %d), else end it "
+                   "and start it again\n",
+                   (int)found->pid);
+    }
     rows_add_line(out, "version", found->version);
     const char *config = daemon_changed_config(found);
     if (config != NULL) {
@@ -79,11 +87,11 @@ static void add_daemon(struct buf *out, const struct daemon_found *found) {
     }
 }
 
-static void add_text(struct cli *cli, const struct daemon_found *found, bool is_there,
+static void add_text(struct cli *cli, const struct daemon_found *found, bool is_there, bool answers,
                      const char *folder, const struct counts *counts) {
     struct buf *out = &cli->out;
     if (is_there) {
-        add_daemon(out, found);
+        add_daemon(out, found, answers);
     } else {
         rows_add_line(out, "daemon", "none; each command works by itself");
     }
@@ -92,7 +100,7 @@ static void add_text(struct cli *cli, const struct daemon_found *found, bool is_
     rows_add_label(out, "tools");
     buf_printf(out, "%llu, %llu enabled\n", (unsigned long long)counts->tools,
                (unsigned long long)counts->enabled);
-    if (is_there) {
+    if (is_there && answers) {
         add_number(out, "workers", counts->workers);
         add_number(out, "calls", counts->running);
     }
@@ -101,7 +109,7 @@ static void add_text(struct cli *cli, const struct daemon_found *found, bool is_
 /* -------------------------------------------------------------------- JSON */
 
 static void add_json(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct daemon_found *found,
-                     bool is_there) {
+                     bool is_there, bool answers) {
     if (!is_there) {
         (void)yyjson_mut_obj_add_null(doc, root, "daemon");
         return;
@@ -114,6 +122,7 @@ static void add_json(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct dae
     (void)yyjson_mut_obj_add_sint(doc, daemon, "since_s", found->since_s);
     json_add_text(doc, daemon, "version", found->version);
     json_add_text(doc, daemon, "socket", found->socket);
+    (void)yyjson_mut_obj_add_bool(doc, daemon, "answers", answers);
     (void)yyjson_mut_obj_add_bool(doc, daemon, "config_changed",
                                   daemon_changed_config(found) != NULL);
     (void)yyjson_mut_obj_add_val(doc, daemon, "listens", yyjson_val_mut_copy(doc, found->listens));
@@ -133,13 +142,16 @@ int verb_status(struct cli *cli) {
         daemon_found_finish(&found);
         return cli_fail(cli);
     }
+    /* This may be run in the daemon. */
+    bool answers = cli->peer != NULL || is_there == 0 ||
+                   (!cli->daemon_is_silent && daemon_answers(&found));
     int code = CLI_OK;
     if (cli->options.json) {
         CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
         yyjson_mut_val *root = yyjson_mut_obj(doc);
         json_add_text(doc, root, "version", toolrack_version());
         json_add_text(doc, root, "state", folder);
-        add_json(doc, root, &found, is_there > 0);
+        add_json(doc, root, &found, is_there > 0, answers);
         (void)yyjson_mut_obj_add_uint(doc, root, "plugins", counts.plugins);
         (void)yyjson_mut_obj_add_uint(doc, root, "tools", counts.tools);
         (void)yyjson_mut_obj_add_uint(doc, root, "enabled", counts.enabled);
@@ -147,7 +159,7 @@ int verb_status(struct cli *cli) {
         (void)yyjson_mut_obj_add_uint(doc, root, "running", counts.running);
         code = json_print(cli, doc, root);
     } else {
-        add_text(cli, &found, is_there > 0, folder, &counts);
+        add_text(cli, &found, is_there > 0, answers, folder, &counts);
     }
     if (is_other_version(&found)) {
         output_note("the daemon is toolrack %s, this command %s; restart the daemon", found.version,

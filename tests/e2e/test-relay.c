@@ -34,7 +34,7 @@
 
 /* As cli/message.h has them; another build may send others. */
 enum { RUN_MESSAGE = 1, ALONE_MESSAGE = 4, END_MESSAGE = 8 };
-#define PROTOCOL 2u
+#define PROTOCOL 3u
 
 static struct serving start(void) {
     return serving_start(ARGS("--listen", "127.0.0.1:0")); /* it takes commands before it says so */
@@ -565,6 +565,79 @@ static void a_daemon_that_is_killed_is_told(void **state) {
     EXPECT(RUN("list", "add", "--json"), 0, "*\"listed\"*", "");
 }
 
+/* Begin a command whose output, both kinds, is in the file `to`. */
+static pid_t begin_into(const char *to, const char *const *args) {
+    const char *line[12] = {"toolrack", "--config",  "",           "--state",
+                            "state",    "--plugins", e2e_plugins()};
+    for (size_t i = 0; args[i] != NULL; i++) {
+        line[7 + i] = args[i];
+    }
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        (void)dup2(out, STDOUT_FILENO);
+        (void)dup2(out, STDERR_FILENO);
+        (void)execv(getenv("E2E_TOOLRACK"), (char **)(uintptr_t)line);
+        _exit(127);
+    }
+    return pid;
+}
+
+static void expect_end(pid_t pid, int exit, const char *path, const char *pattern) {
+    int status = 0;
+    char text[8192] = "";
+    assert_int_equal(pid, patience_child(pid, &status));
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0 && read(fd, text, sizeof text - 1) >= 0);
+    (void)close(fd);
+    EXPECT_MATCH(text, pattern);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == exit);
+}
+
+/* A daemon that is stopped holds no command; what was said not to be run is not run later. */
+static void a_daemon_that_stands_still_is_told(void **state) {
+    (void)state;
+    struct serving serving = start();
+    assert_int_equal(0, kill(serving.pid, SIGSTOP));
+    pid_t status = begin_into("status", ARGS("status"));
+    pid_t json = begin_into("json", ARGS("status", "--json", "--no-daemon"));
+    pid_t list = begin_into("list", ARGS("list", "add", "--json"));
+    pid_t disable = begin_into("disable", ARGS("disable", "add"));
+    EXPECT(RUN("call", "slow", "--timeout", "10"), 6, "",
+           "toolrack: Timeout: the daemon, process *, has not answered for 1 s, so the command was "
+           "not run; if it is stopped, let it go on (kill -CONT *), else end it and start it "
+           "again; "
+           "--no-daemon lets the command work by itself\n");
+    EXPECT(RUN("call", "add", "{\"a\":1,\"b\":2}", "--no-daemon"), 0, "3.0\n", "");
+    expect_end(status, 0, "status",
+               "toolrack: the daemon, process *, has not answered for 5 s; the command works by "
+               "itself, as with --no-daemon\ndaemon       process *\n             does not answer; "
+               "*\nversion *");
+    expect_end(json, 0, "json", "*\"answers\":false,*");
+    expect_end(list, 0, "list",
+               "toolrack: the daemon, process *, has not answered for 5 s; *\"listed\"*");
+    expect_end(disable, 1, "disable",
+               "toolrack: InputOutput: the daemon, process *, has not answered for 5 s, so the "
+               "command was not run; *");
+    assert_int_equal(0, kill(serving.pid, SIGCONT));
+    EXPECT_JSON(RUN("status", "--json"), 0, "/daemon/answers", "true");
+    EXPECT_JSON(RUN("show", "add", "--json"), 0, "/enabled", "true");
+    EXPECT_JSON(RUN("log", "--json", "--tool", "slow"), 0, "/0", "");
+    if (test_rounds(1, 0) > 0) { /* it takes ten seconds until a daemon is given up that began */
+        pid_t call = begin_into("call", ARGS("call", "slow", "--timeout", "60000"));
+        AWAIT(runs("1"));
+        assert_int_equal(0, kill(serving.pid, SIGSTOP));
+        expect_end(call, 1, "call",
+                   "*the daemon, process *, has not answered for 5 s, after it began the command, "
+                   "which may have taken effect; *");
+        assert_int_equal(0, kill(serving.pid, SIGCONT));
+        AWAIT(runs("0"));
+    }
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
 /* Each decision that was said to be made is in effect after the daemon was killed at any moment,
  * and each command says how it ended. */
 static void no_decision_is_lost_with_the_daemon(void **state) {
@@ -846,6 +919,7 @@ int main(void) {
             CASE(a_daemon_that_ends_lets_commands_end),
             CASE(a_daemon_in_a_hurry_cancels_commands),
             CASE(a_daemon_that_is_killed_is_told),
+            CASE(a_daemon_that_stands_still_is_told),
             CASE(no_decision_is_lost_with_the_daemon),
             CASE(a_toggle_is_seen_everywhere),
             CASE(messages_that_are_none_are_refused),
