@@ -110,3 +110,22 @@ enum json_twice json_find_twice(yyjson_val *root, char ret_pointer[static JSON_P
     json_point_at(root, twice, ret_pointer);
     return JSON_TWICE_FOUND;
 }
+
+enum json_twice json_find_twice_but(yyjson_val *root,
+                                    yyjson_val *(*part_of)(void *user, yyjson_val *object),
+                                    void *user, char ret_pointer[static JSON_POINTER_MAX]) {
+    const yyjson_val *end = unsafe_yyjson_get_next(root);
+    for (yyjson_val *at = root; at < end;) {
+        yyjson_val *twice = NULL;
+        if (unsafe_yyjson_is_obj(at) && !find_in(at, &twice)) {
+            return JSON_TWICE_NO_MEMORY;
+        }
+        yyjson_val *left_out = twice != NULL ? part_of(user, at) : NULL;
+        if (twice != NULL && left_out == NULL) {
+            json_point_at(root, twice, ret_pointer);
+            return JSON_TWICE_FOUND;
+        }
+        at = left_out != NULL ? unsafe_yyjson_get_next(left_out) : at + 1;
+    }
+    return JSON_TWICE_NONE;
+}

@@ -20,3 +20,10 @@ enum json_twice {
  * @param ret_pointer  the JSON Pointer of the member, if one is found
  * [any-thread] */
 enum json_twice json_find_twice(yyjson_val *root, char ret_pointer[static JSON_POINTER_MAX]);
+
+/** The same, except for objects of which that may be.
+ * @param part_of  of an object with a member twice: the value all of which is left out and which
+ *                 the object is in, or is; NULL: none */
+enum json_twice json_find_twice_but(yyjson_val *root,
+                                    yyjson_val *(*part_of)(void *user, yyjson_val *object),
+                                    void *user, char ret_pointer[static JSON_POINTER_MAX]);

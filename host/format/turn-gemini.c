@@ -60,7 +60,9 @@ static int read_turn(struct turn_reader *reader, yyjson_val *root) {
     if (yyjson_is_obj(yyjson_obj_get(root, "promptFeedback"))) {
         return 0;
     }
-    return yyjson_obj_get(root, "parts") != NULL || yyjson_obj_get(root, "role") != NULL
+    /* Of a model that wrote nothing there is only the role; others' messages have one too. */
+    bool is_empty = yyjson_obj_get(root, "role") != NULL && yyjson_obj_get(root, "content") == NULL;
+    return yyjson_obj_get(root, "parts") != NULL || is_empty
                    ? read_content(reader, root, "")
                    : turn_refuse(reader, "", "it has no candidates and no parts");
 }

@@ -19,7 +19,7 @@ static int read_request(struct turn_reader *reader, yyjson_val *request, const c
     if (!turn_is(yyjson_obj_get(request, "method"), "tools/call")) {
         return turn_refuse(reader, place, "expected a request of tools/call");
     }
-    if (!yyjson_is_str(id) && !yyjson_is_num(id)) {
+    if (!yyjson_is_str(id) && !yyjson_is_num(id) && !yyjson_is_raw(id)) { /* raw: a long number */
         return turn_refuse(reader, place, "the id of a request must be a string or a number");
     }
     return turn_add_call(reader, request, id, yyjson_obj_get(params, "name"),

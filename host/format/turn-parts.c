@@ -61,14 +61,37 @@ int turn_check_role(struct turn_reader *reader, yyjson_val *message, const char 
                        "\"assistant\" or \"model\"");
 }
 
+bool turn_says_error(yyjson_val *error) {
+    switch (yyjson_get_type(error)) {
+    case YYJSON_TYPE_STR: return yyjson_get_len(error) > 0;
+    case YYJSON_TYPE_NUM: return yyjson_get_num(error) != 0;
+    case YYJSON_TYPE_BOOL: return yyjson_get_bool(error);
+    case YYJSON_TYPE_ARR: return yyjson_arr_size(error) > 0;
+    case YYJSON_TYPE_OBJ: return yyjson_obj_size(error) > 0;
+    case YYJSON_TYPE_RAW: return true;
+    default: return false;
+    }
+}
+
+const char *turn_error_reason(yyjson_val *error) {
+    /* Where a provider's failure says what it is, by preference. */
+    static const char *const members[] = {"message", "detail", "error", "type", "code", "status"};
+    yyjson_val *reason = error;
+    for (size_t i = 0; yyjson_is_obj(reason) && i < ARRAY_LENGTH(members); i++) {
+        yyjson_val *member = yyjson_obj_get(error, members[i]);
+        reason = yyjson_is_str(member) && yyjson_get_len(member) > 0 ? member : reason;
+    }
+    return yyjson_is_str(reason) && yyjson_get_len(reason) > 0 ? yyjson_get_str(reason)
+                                                               : "no reason given";
+}
+
 bool turn_is_error(struct turn_reader *reader, yyjson_val *object, const char *place) {
     yyjson_val *error = yyjson_obj_get(object, "error");
-    yyjson_val *message = yyjson_is_obj(error) ? yyjson_obj_get(error, "message") : error;
-    if (!yyjson_is_str(message)) {
+    if (!turn_says_error(error)) {
         return false;
     }
     (void)error_set_field(reader->err, TOOLRACK_E_INVALID, place,
-                          "the provider answered with an error: %s", yyjson_get_str(message));
+                          "the provider answered with an error: %s", turn_error_reason(error));
     return true;
 }
 
@@ -192,6 +215,32 @@ static int take_object(struct turn_reader *reader, yyjson_val *arguments) {
     return 0;
 }
 
+/* Read arguments, or add a problem. */
+static int take_arguments(struct turn_reader *reader, yyjson_val *arguments) {
+    if (arguments == NULL || yyjson_is_null(arguments)) {
+        return 0;
+    }
+    if (yyjson_is_str(arguments)) {
+        return take_text(reader, yyjson_get_str(arguments), yyjson_get_len(arguments), 0);
+    }
+    return yyjson_is_obj(arguments)
+                   ? take_object(reader, arguments)
+                   : turn_add_problem(
+                             reader, TOOLRACK_E_INVALID_ARGUMENTS,
+                             "the arguments must be one JSON object, or a string that holds one");
+}
+
+/* A call whose name is no name of a tool. */
+static int add_nameless(struct turn_reader *reader, yyjson_val *name) {
+    char why[128];
+    const char *what = name == NULL || yyjson_is_null(name) ? "has no name"
+                       : !yyjson_is_str(name)               ? "has a name that is not a string"
+                       : yyjson_get_len(name) == 0          ? "has an empty name"
+                                                            : "has a name with a zero byte";
+    (void)snprintf(why, sizeof why, "the call %s: give the name of the tool to call", what);
+    return turn_add_problem(reader, TOOLRACK_E_NOT_FOUND, why);
+}
+
 int turn_add_call(struct turn_reader *reader, yyjson_val *raw, yyjson_val *id, yyjson_val *name,
                   yyjson_val *arguments) {
     struct format_message *message = reader->message;
@@ -219,17 +268,10 @@ int turn_add_call(struct turn_reader *reader, yyjson_val *raw, yyjson_val *id, y
                                                             .arguments = "{}",
                                                             .arguments_length = 2,
                                                             .raw = raw};
-    if (arguments == NULL || yyjson_is_null(arguments)) {
-        return 0;
-    }
-    if (yyjson_is_str(arguments)) {
-        return take_text(reader, yyjson_get_str(arguments), yyjson_get_len(arguments), 0);
-    }
-    return yyjson_is_obj(arguments)
-                   ? take_object(reader, arguments)
-                   : turn_add_problem(
-                             reader, TOOLRACK_E_INVALID_ARGUMENTS,
-                             "the arguments must be one JSON object, or a string that holds one");
+    int code = take_arguments(reader, arguments);
+    bool is_named = is_sound && text[0] != '\0';
+    return code == 0 && !is_named && last_call(reader)->problem == NULL ? add_nameless(reader, name)
+                                                                        : code;
 }
 
 int turn_add_custom(struct turn_reader *reader, yyjson_val *raw, yyjson_val *id, yyjson_val *name) {

@@ -2,6 +2,7 @@
  *
  *   turn.c             the table of formats; reads a message, writes its results
  *   turn-parts.c       shared by the formats
+ *   turn-likely.c      which other format a message is of
  *   turn-<provider>.c  where the calls are in a message, and the format of their results */
 #pragma once
 
@@ -85,6 +86,10 @@ int turn_cut_off(struct turn_reader *reader);
 /** Refuse the message: `what` is wrong at `place`, a JSON Pointer. */
 int turn_refuse(struct turn_reader *reader, const char *place, const char *what);
 
+/** The format that a message is of by what it has, objects or lists of them: another than its own
+ * only if it has nothing of that. */
+enum toolrack_format turn_likely_format(yyjson_val *root, enum toolrack_format own);
+
 /** Refuse the message if an element of one of its lists is no object: what it says would be lost.
  * @param place  of the list
  * @return 0; TOOLRACK_E_INVALID */
@@ -99,6 +104,13 @@ bool turn_is_models(yyjson_val *object);
  * @param place  of the message
  * @return 0; TOOLRACK_E_INVALID */
 int turn_check_role(struct turn_reader *reader, yyjson_val *message, const char *place);
+
+/** Whether the `error` of an object says that something failed: some servers send null, "", {}, 0
+ * or false with each piece of a good answer. */
+bool turn_says_error(yyjson_val *error);
+
+/** What a failure says in words: a string, or an object that has one. Never empty. */
+const char *turn_error_reason(yyjson_val *error);
 
 /** Whether an object of a response reports a failure; then err is set.
  * @param place  JSON Pointer of its `error` */

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/hidden.h"
 #include "base/json-lenient.h"
+#include "base/json-twice.h"
 #include "base/json.h"
 #include "base/rendering.h"
 #include "base/visible.h"
@@ -31,6 +32,80 @@ static const struct turn_format *const formats[] = {
 };
 
 /* ------------------------------------------------------------------- reading */
+
+/* Text that is no JSON: often it is the whole stream of a response. */
+static int refuse_text(const char *text, size_t length, const yyjson_read_err *why,
+                       struct toolrack_error *err) {
+    static const char *const fields[] = {"data:", "event:", "id:", "retry:", ": "};
+    static const char advice[] = "ask the provider with \"stream\": false, or put the message "
+                                 "together with toolrack_stream_feed()";
+    if (why->code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return error_oom(err);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(fields); i++) {
+        if (length >= strlen(fields[i]) && memcmp(text, fields[i], strlen(fields[i])) == 0) {
+            return error_set(err, TOOLRACK_E_INVALID,
+                             "the message is a stream of events, not one JSON text: %s", advice);
+        }
+    }
+    if (why->code == YYJSON_READ_ERROR_UNEXPECTED_CONTENT && why->pos < length &&
+        text[why->pos] == '{') {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the message is a stream of JSON texts, of which the second begins at "
+                         "byte %zu: %s",
+                         why->pos, advice);
+    }
+    return error_set(err, TOOLRACK_E_INVALID, "the message is not JSON: %s at byte %zu", why->msg,
+                     why->pos);
+}
+
+/* The arguments that an object is in: what a model gives twice there is an error of its call. */
+static yyjson_val *arguments_with(void *user, yyjson_val *object) {
+    const struct format_message *message = user;
+    for (size_t i = 0; i < message->count; i++) {
+        yyjson_val *arguments = message->calls[i].parsed;
+        if (arguments != NULL && object >= arguments &&
+            object < unsafe_yyjson_get_next(arguments)) {
+            return arguments;
+        }
+    }
+    return NULL;
+}
+
+/* Of two members of one name, whoever showed or checked the message may have read the other. */
+static int refuse_twice(struct format_message *message, yyjson_val *root,
+                        struct toolrack_error *err) {
+    char pointer[JSON_POINTER_MAX];
+    enum json_twice twice = json_find_twice_but(root, arguments_with, message, pointer);
+    if (twice == JSON_TWICE_NO_MEMORY) {
+        return error_oom(err);
+    }
+    return twice == JSON_TWICE_NONE
+                   ? 0
+                   : error_set_field(err, TOOLRACK_E_INVALID, pointer,
+                                     "the message gives this member twice; give it once");
+}
+
+/* Find the calls. Of a message without any, or that cannot be read, it is told if another format
+ * has its calls where they are. */
+static int read_calls(struct turn_reader *reader, yyjson_val *root) {
+    enum toolrack_format format = reader->message->format;
+    if (turn_is_error(reader, root, "/error")) {
+        return TOOLRACK_E_INVALID;
+    }
+    int code = formats[format]->read(reader, root);
+    if (reader->message->count > 0) {
+        return code;
+    }
+    enum toolrack_format likely = turn_likely_format(root, format);
+    if (likely == format || (code != 0 && code != TOOLRACK_E_INVALID)) {
+        return code;
+    }
+    char what[128];
+    (void)snprintf(what, sizeof what, "it looks like %s: use --format %s",
+                   toolrack_format_name(likely), toolrack_format_name(likely));
+    return turn_refuse(reader, "", what);
+}
 
 int format_read_message(enum toolrack_format format, const char *text, size_t length,
                         struct format_message *ret, struct toolrack_error *err) {
@@ -57,10 +132,7 @@ int format_read_message_in(enum toolrack_format format, const char *text, size_t
                                     length < size / 2 ? &alc : NULL, &why);
     if (message.doc == NULL) {
         arena_finish(&message.arena);
-        return why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
-                       ? error_oom(err)
-                       : error_set(err, TOOLRACK_E_INVALID,
-                                   "the message is not JSON: %s at byte %zu", why.msg, why.pos);
+        return refuse_text(text, length, &why, err);
     }
     struct turn_reader reader = {.message = &message, .err = err};
     yyjson_val *root = yyjson_doc_get_root(message.doc);
@@ -69,8 +141,8 @@ int format_read_message_in(enum toolrack_format format, const char *text, size_t
         return error_set(err, TOOLRACK_E_INVALID, "the message is nested deeper than %u levels",
                          JSON_DEEPER_MAX);
     }
-    int code = turn_is_error(&reader, root, "/error") ? TOOLRACK_E_INVALID
-                                                      : formats[format]->read(&reader, root);
+    int code = read_calls(&reader, root);
+    code = code < 0 ? code : refuse_twice(&message, root, err);
     if (code < 0) {
         format_message_finish(&message);
         return code;

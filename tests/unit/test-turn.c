@@ -462,6 +462,148 @@ static void only_calls_of_a_model_are_made(void **state) {
                      1);
 }
 
+/* What another format has its calls in would be lost without a word. */
+static void a_message_of_another_format_is_refused_with_its_format(void **state) {
+    (void)state;
+    static const char *const messages[][3] = {
+            [TOOLRACK_FORMAT_OPENAI] =
+                    {"{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"1\","
+                     "\"type\":\"function\",\"function\":{\"name\":\"a\",\"arguments\":\"{}\"}}]}",
+                     "{\"role\":\"assistant\",\"content\":\"b\",\"function_call\":{\"name\":\"a\","
+                     "\"arguments\":\"{}\"}}",
+                     "{\"choices\":[{\"message\":{\"role\":\"assistant\",\"content\":\"b\"}}]}"},
+            [TOOLRACK_FORMAT_OPENAI_RESPONSES] =
+                    {"[{\"type\":\"function_call\",\"call_id\":\"1\",\"name\":\"a\"}]",
+                     "{\"output\":[{\"type\":\"message\",\"role\":\"assistant\",\"content\":[]}]}",
+                     "{\"type\":\"function_call\",\"call_id\":\"1\",\"name\":\"a\"}"},
+            [TOOLRACK_FORMAT_ANTHROPIC] =
+                    {"{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"b\"},"
+                     "{\"type\":\"tool_use\",\"id\":\"1\",\"name\":\"a\",\"input\":{}}]}",
+                     "{\"content\":[{\"type\":\"tool_use\",\"name\":\"a\"}]}",
+                     "[{\"type\":\"tool_use\",\"name\":\"a\"}]"},
+            [TOOLRACK_FORMAT_GEMINI] =
+                    {"{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"a\"}}]}",
+                     "{\"role\":\"model\",\"parts\":[{\"text\":\"b\"}]}",
+                     "{\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[]}}]}"},
+            [TOOLRACK_FORMAT_OLLAMA] =
+                    {"{\"message\":{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":[{"
+                     "\"function\":{\"name\":\"a\",\"arguments\":{}}}]}}",
+                     "{\"message\":{\"role\":\"assistant\",\"content\":\"b\"},\"done\":true}",
+                     "{\"message\":{\"tool_calls\":[{\"function\":{\"name\":\"a\"}}]}}"},
+            [TOOLRACK_FORMAT_MCP] =
+                    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{}}",
+                     "{\"id\":\"1\",\"method\":\"tools/call\",\"role\":\"assistant\"}",
+                     "[{\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"a\"}}]"},
+    };
+    for (int of = 0; of < TOOLRACK_FORMAT_COUNT; of++) {
+        for (int as = 0; as < TOOLRACK_FORMAT_COUNT; as++) {
+            /* Of a message alone, Ollama takes what OpenAI does, and finds the calls. */
+            for (size_t i = as == TOOLRACK_FORMAT_OLLAMA && of == TOOLRACK_FORMAT_OPENAI; i < 3;
+                 i++) {
+                char said[96];
+                (void)snprintf(said, sizeof said, "it looks like %s: use --format %s",
+                               toolrack_format_name((enum toolrack_format)of),
+                               toolrack_format_name((enum toolrack_format)of));
+                if (of == as && strncmp(messages[of][i], "[{\"type\":\"tool_use", 18) != 0) {
+                    (void)count_calls((enum toolrack_format)as, messages[of][i]);
+                } else if (of != as) {
+                    refused((enum toolrack_format)as, messages[of][i], "", said);
+                }
+            }
+        }
+    }
+    refused(TOOLRACK_FORMAT_GEMINI, "{\"role\":\"assistant\",\"content\":\"b\"}", "",
+            "no candidates and no parts");
+    assert_int_equal(count_calls(TOOLRACK_FORMAT_GEMINI, "{\"role\":\"model\"}"), 0);
+    assert_int_equal(count_calls(TOOLRACK_FORMAT_ANTHROPIC, "{\"content\":\"b\"}"), 0);
+}
+
+static void a_stream_is_told_from_a_message(void **state) {
+    (void)state;
+    refused(TOOLRACK_FORMAT_OPENAI, "data: {\"choices\":[]}\n\ndata: [DONE]\n\n", "",
+            "a stream of events");
+    refused(TOOLRACK_FORMAT_ANTHROPIC, "event: message_start\ndata: {}\n\n", "",
+            "a stream of events");
+    refused(TOOLRACK_FORMAT_OLLAMA, "{\"message\":{},\"done\":false}\n{\"done\":true}\n", "",
+            "the second begins at byte 28");
+    refused(TOOLRACK_FORMAT_OLLAMA, "{} x", "", "not JSON");
+}
+
+static void a_member_given_twice_is_refused_with_its_place(void **state) {
+    (void)state;
+    static const struct {
+        enum toolrack_format format;
+        const char *text;
+        const char *place;
+    } rows[] = {
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"tool_calls\":[{\"function\":{\"name\":\"a\",\"arguments\":\"{}\","
+             "\"arguments\":\"{\\\"x\\\":1}\"}}]}",
+             "/tool_calls/0/function/arguments"},
+            {TOOLRACK_FORMAT_OPENAI, "{\"role\":\"assistant\",\"content\":\"a\",\"content\":\"b\"}",
+             "/content"},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"content\":[{\"type\":\"tool_use\",\"name\":\"a\",\"input\":{}},{\"type\":"
+             "\"tool_use\",\"name\":\"a\",\"name\":\"b\",\"input\":{\"x\":1}}]}",
+             "/content/1/name"},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"content\":[{\"type\":\"tool_use\",\"name\":\"a\",\"input\":{},\"input\":{}}]}",
+             "/content/0/input"},
+            {TOOLRACK_FORMAT_MCP,
+             "{\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"a\",\"arguments\":{},"
+             "\"arguments\":{}}}",
+             "/params/arguments"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        refused(rows[i].format, rows[i].text, rows[i].place, "twice");
+    }
+    /* In arguments the call is refused, which the model is told. */
+    assert_int_equal(
+            count_calls(TOOLRACK_FORMAT_ANTHROPIC,
+                        "{\"content\":[{\"type\":\"tool_use\",\"name\":\"a\",\"input\":"
+                        "{\"x\":1,\"x\":2}},{\"type\":\"tool_use\",\"name\":\"a\",\"input\":"
+                        "{\"y\":[{\"x\":1,\"x\":2},{\"x\":1,\"x\":2}]}}]}"),
+            2);
+}
+
+/* Whatever a client has for an id, it gets back. */
+static void a_request_has_an_id_of_any_size(void **state) {
+    (void)state;
+    static const char text[] = "{\"id\":18446744073709551617,\"method\":\"tools/call\",\"params\":"
+                               "{\"name\":\"a\"}}";
+    struct format_message message;
+    struct toolrack_error err;
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    if (format_read_message(TOOLRACK_FORMAT_MCP, text, strlen(text), &message, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+    const struct format_outcome outcome = {.json = "1", .length = 1};
+    assert_int_equal(format_write_results(&message, &outcome, &out, &err), 0);
+    assert_non_null(strstr(out.data, "\"id\":18446744073709551617,"));
+    format_message_finish(&message);
+}
+
+static void a_call_without_a_name_says_what_it_has(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {{"null", "no name"},
+                                          {"5", "not a string"},
+                                          {"\"\"", "an empty name"},
+                                          {"\"a\\u0000b\"", "a zero byte"}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        char text[128];
+        struct format_message message;
+        struct toolrack_error err;
+        (void)snprintf(text, sizeof text, "{\"tool_calls\":[{\"function\":{\"name\":%s}}]}",
+                       rows[i][0]);
+        assert_int_equal(
+                format_read_message(TOOLRACK_FORMAT_OPENAI, text, strlen(text), &message, &err), 0);
+        assert_non_null(message.calls[0].problem);
+        assert_int_equal(message.calls[0].problem->code, TOOLRACK_E_NOT_FOUND);
+        assert_non_null(strstr(message.calls[0].problem->message, rows[i][1]));
+        format_message_finish(&message);
+    }
+}
+
 static void other_spellings_are_read(void **state) {
     (void)state;
     assert_int_equal(
@@ -709,6 +851,11 @@ int main(void) {
             cmocka_unit_test(a_name_with_a_zero_byte_is_no_name),
             cmocka_unit_test(what_is_no_object_in_a_list_is_refused),
             cmocka_unit_test(only_calls_of_a_model_are_made),
+            cmocka_unit_test(a_message_of_another_format_is_refused_with_its_format),
+            cmocka_unit_test(a_stream_is_told_from_a_message),
+            cmocka_unit_test(a_member_given_twice_is_refused_with_its_place),
+            cmocka_unit_test(a_request_has_an_id_of_any_size),
+            cmocka_unit_test(a_call_without_a_name_says_what_it_has),
             cmocka_unit_test(other_spellings_are_read),
             cmocka_unit_test(a_call_that_was_cut_off_is_not_made),
             cmocka_unit_test(formats_have_names),
