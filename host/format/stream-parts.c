@@ -439,9 +439,6 @@ void stream_set_reason(struct toolrack_stream *stream, yyjson_val *reason) {
     }
 }
 
-/* Where a provider's failure says what it is, by preference. */
-static const char *const reasons[] = {"message", "detail", "error", "type", "code", "status"};
-
 /* Words of providers for failures that may pass, and statuses that they put in their place. */
 static const struct {
     const char *word;
@@ -496,20 +493,12 @@ int stream_exceed(struct toolrack_error *err, const char *format, ...) {
 }
 
 int stream_fail(yyjson_val *message, struct toolrack_error *err) {
-    int code = code_of(message);
-    for (size_t i = 0; yyjson_is_obj(message) && i < ARRAY_LENGTH(reasons); i++) {
-        yyjson_val *reason = yyjson_obj_get(message, reasons[i]);
-        if (stream_is_text(reason)) {
-            message = reason;
-        }
-    }
-    return error_set(err, code, STREAM_FAILED "%s",
-                     yyjson_is_str(message) ? yyjson_get_str(message) : "no reason given");
+    return error_set(err, code_of(message), STREAM_FAILED "%s", turn_error_reason(message));
 }
 
 int stream_tell_error(yyjson_val *event, struct toolrack_error *err) {
     yyjson_val *error = yyjson_obj_get(event, "error");
-    if (error != NULL && !yyjson_is_null(error)) {
+    if (turn_says_error(error)) {
         return stream_fail(error, err);
     }
     return turn_is(yyjson_obj_get(event, "object"), "error") ? stream_fail(event, err) : 0;

@@ -105,6 +105,7 @@ struct toolrack_stream {
     bool cut_off;       /* the model was stopped before it ended */
     bool has_halves;    /* strings may have halves of surrogate pairs, see utf8_join_halves() */
     bool has_shown;     /* some text of the model has come */
+    bool has_error;     /* an `error` came that says nothing, such as {} or "" */
     struct buf unshown; /* the half at the end of the text so far */
     uint64_t seed;      /* of the ids that are made for calls without one */
     unsigned ids_made;
@@ -222,8 +223,14 @@ int stream_extend(struct toolrack_stream *stream, yyjson_mut_val *object, const 
 
 /** Whether a member is one that an object has which reports a failure. */
 static inline bool stream_may_be_error(yyjson_val *key, yyjson_val *value) {
-    return (turn_is(key, "error") && !yyjson_is_null(value)) ||
+    return (turn_is(key, "error") && turn_says_error(value)) ||
            (turn_is(key, "object") && turn_is(value, "error"));
+}
+
+/** Whether a member is an `error` that says nothing: the provider may have failed if no answer
+ * comes. */
+static inline bool stream_is_empty_error(yyjson_val *key, yyjson_val *value) {
+    return turn_is(key, "error") && !yyjson_is_null(value) && !yyjson_is_false(value);
 }
 
 /** The failure of the provider that an object reports, which may report one.

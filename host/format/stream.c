@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/json-lenient.h"
+#include "base/json-twice.h"
 #include "base/json-write.h"
 #include "base/json.h"
 #include "base/name.h"
@@ -50,6 +51,18 @@ static int check_depth(const yyjson_doc *doc, const char *what, struct toolrack_
     return doc != NULL && json_is_deeper(doc->root, STREAM_DEPTH_MAX)
                    ? stream_exceed(err, "%s is nested deeper than the %u levels allowed", what,
                                    STREAM_DEPTH_MAX)
+                   : 0;
+}
+
+/* Of two members of one name a proxy that checks answers may have read the other. */
+static int check_twice(yyjson_val *root, const char *what, struct toolrack_error *err) {
+    char pointer[JSON_POINTER_MAX];
+    enum json_twice twice = json_find_twice(root, pointer);
+    return twice == JSON_TWICE_NO_MEMORY ? error_oom(err)
+           : twice == JSON_TWICE_FOUND
+                   ? error_set_field(err, TOOLRACK_E_INVALID, pointer,
+                                     "%s gives this member twice: which one counts is not known",
+                                     what)
                    : 0;
 }
 
@@ -111,6 +124,7 @@ static int take_parsed(struct toolrack_stream *stream, const struct buf *text, y
     }
     stream->has_fields = true;
     int code = stream_look(stream, event) ? stream_tell_error(event, err) : 0;
+    code = code < 0 ? code : check_twice(event, "an event of the stream", err);
     code = code < 0 ? code : stream->format->event(stream, event, err);
     return code == 0 && stream->no_memory ? error_oom(err) : code;
 }
@@ -404,6 +418,7 @@ static int take_whole_parsed(struct toolrack_stream *stream, yyjson_doc *doc,
         return TOOLRACK_E_LIMIT_EXCEEDED;
     }
     int code = stream_find_error(root, err);
+    code = code < 0 ? code : check_twice(root, "the response", err);
     if (code < 0) {
         return code;
     }
@@ -444,6 +459,13 @@ static char *write_message(struct toolrack_stream *stream, size_t *ret_length) {
     return text;
 }
 
+/* Whether anything of a message has come, beside the role that it begins with. */
+static bool has_message(const struct toolrack_stream *stream) {
+    return stream->text_count > 0 || stream->item_count > 0 ||
+           (stream->format->role != NULL ? yyjson_mut_obj_size(stream->root) > 1
+                                         : yyjson_mut_arr_size(stream->root) > 0);
+}
+
 static int end(struct toolrack_stream *stream, struct toolrack_error *err) {
     /* The last line is read even without a line end: some providers send none. */
     int code = stream->line.length > 0 ? take_line(stream, stream->line, err) : 0;
@@ -452,6 +474,9 @@ static int end(struct toolrack_stream *stream, struct toolrack_error *err) {
         code = stream->data.failed ? error_oom(err) : take_whole(stream, err);
     } else if (code == 0 && !stream->format->lines) {
         code = end_event(stream, err);
+    }
+    if (stream->has_error && !has_message(stream) && (code == 0 || code == TOOLRACK_E_INVALID)) {
+        return stream_fail(NULL, err);
     }
     if (code < 0) {
         return code;

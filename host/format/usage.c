@@ -148,6 +148,7 @@ bool stream_look(struct toolrack_stream *stream, yyjson_val *event) {
         }
         has_number = has_number || yyjson_is_num(value);
         may_be_error = may_be_error || stream_may_be_error(key, value);
+        stream->has_error = stream->has_error || stream_is_empty_error(key, value);
     }
     yyjson_val *const usages[] = {found[0], yyjson_obj_get(yyjson_arr_get_first(choices), "usage"),
                                   found[1], known->in_event && has_number ? event : NULL};

@@ -386,7 +386,9 @@ static void errors_of_the_provider_end_it(void **state) {
     fails(TOOLRACK_FORMAT_GEMINI, "data: {\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}\n\n",
           failed, "SAFETY");
     fails(TOOLRACK_FORMAT_OLLAMA, "{\"error\":\"model not found\"}\n", failed, "model not found");
-    fails(TOOLRACK_FORMAT_OLLAMA, "{\"error\":{}}\n", failed, "no reason given");
+    fails(TOOLRACK_FORMAT_OLLAMA, "{\"error\":500}\n", failed, "no reason given");
+    fails(TOOLRACK_FORMAT_OPENAI, "event: error\ndata: {\"error\":\"\"}\n\n", failed,
+          "no reason given");
     fails(TOOLRACK_FORMAT_OPENAI, "event: error\ndata: {\"message\":\"too long\"}\n\n", failed,
           "too long");
     fails(TOOLRACK_FORMAT_OPENAI, "event: error\ndata: \"too long\"\n\n", failed, "too long");
@@ -409,6 +411,48 @@ static void errors_of_the_provider_end_it(void **state) {
           "data: {\"choices\":[{\"delta\":{\"content\":\"It "
           "is\"},\"finish_reason\":\"error\"}]}\n\n",
           failed, "no reason given");
+}
+
+/* Some servers have an `error` that says nothing in each piece of a good answer. */
+static void an_error_that_says_nothing_is_none_but_without_an_answer(void **state) {
+    (void)state;
+    static const char *const nothing[] = {"null", "\"\"", "{}", "[]", "false", "0"};
+    for (size_t i = 0; i < ARRAY_LENGTH(nothing); i++) {
+        for (int is_whole = 0; is_whole < 2; is_whole++) {
+            for (int has_answer = 0; has_answer < 2; has_answer++) {
+                char text[256];
+                const char *said = has_answer ? "\"content\":\"b\"" : "";
+                (void)snprintf(
+                        text, sizeof text,
+                        is_whole ? "{\"choices\":[{\"message\":{%s},\"error\":%s}],\"error\":%s}"
+                                 : "data: {\"choices\":[{\"delta\":{%s},\"error\":%s}],"
+                                   "\"error\":%s}\n\ndata: [DONE]\n\n",
+                        said, nothing[i], nothing[i]);
+                CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+                struct toolrack_error err = {0};
+                const char *message;
+                bool fails = !has_answer && strcmp(nothing[i], "null") != 0 &&
+                             strcmp(nothing[i], "false") != 0;
+                assert_int_equal(
+                        toolrack_stream_new(TOOLRACK_FORMAT_OPENAI, NULL, NULL, &stream, &err), 0);
+                assert_int_equal(toolrack_stream_feed(stream, text, strlen(text), &err), 0);
+                int code = toolrack_stream_end(stream, &message, NULL, &err);
+                if (code != (fails ? TOOLRACK_E_EXECUTION_FAILED : 0) ||
+                    (fails && strstr(err.message, "error: no reason given") == NULL)) {
+                    fail_msg("%s: %d %s", text, code, err.message);
+                }
+            }
+        }
+    }
+}
+
+static void a_member_given_twice_ends_it(void **state) {
+    (void)state;
+    fails(TOOLRACK_FORMAT_OPENAI,
+          "data: {\"choices\":[{\"delta\":{\"content\":\"a\",\"content\":\"b\"}}]}\n\n",
+          TOOLRACK_E_INVALID, "gives this member twice");
+    fails(TOOLRACK_FORMAT_OLLAMA, "{\"done\":false,\"message\":{},\"message\":{}}\n",
+          TOOLRACK_E_INVALID, "gives this member twice");
 }
 
 /* What a status would say, were it not too late for one. */
@@ -458,6 +502,14 @@ static void a_response_that_is_not_streamed_may_fail(void **state) {
             {TOOLRACK_FORMAT_OPENAI, "{\"choices\":[]}\n", TOOLRACK_E_INVALID,
              "no message in its choices"},
             {TOOLRACK_FORMAT_OPENAI, "{\"choices\":[{\"mess", TOOLRACK_E_INVALID, "too early"},
+            {TOOLRACK_FORMAT_OPENAI, "{\"error\":{}}", TOOLRACK_E_EXECUTION_FAILED,
+             "no reason given"},
+            {TOOLRACK_FORMAT_OLLAMA, "{\"error\":\"\"}\n", TOOLRACK_E_EXECUTION_FAILED,
+             "no reason given"},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"message\":{\"content\":\"a\"}}],\"a\":1,"
+             "\"a\":2}",
+             TOOLRACK_E_INVALID, "gives this member twice"},
             {TOOLRACK_FORMAT_OPENAI, "{\"a\":1}\n{\"a\":2}\n", TOOLRACK_E_INVALID,
              "neither an event stream nor one JSON text"},
             {TOOLRACK_FORMAT_OPENAI, "{\"error\":{\"message\":\"no\"}}",
@@ -1169,6 +1221,8 @@ int main(void) {
             cmocka_unit_test(what_it_makes_is_a_message),
             cmocka_unit_test(a_stream_that_breaks_off_is_no_message),
             cmocka_unit_test(errors_of_the_provider_end_it),
+            cmocka_unit_test(an_error_that_says_nothing_is_none_but_without_an_answer),
+            cmocka_unit_test(a_member_given_twice_ends_it),
             cmocka_unit_test(failures_that_may_pass_have_a_code),
             cmocka_unit_test(a_response_that_is_not_streamed_may_fail),
             cmocka_unit_test(what_is_no_stream_is_refused),
