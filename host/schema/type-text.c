@@ -16,6 +16,7 @@
 struct reading {
     yyjson_mut_doc *doc;
     const char *at;
+    bool is_any; /* within brackets where "object" means any value */
     enum type_loss loss;
 };
 
@@ -204,12 +205,21 @@ static void add_schema(struct reading *reading, yyjson_mut_val *schema, const ch
     }
 }
 
+/* Whether "object" in the brackets behind a name means any value, as in Java, C# and Python: List,
+ * Map, dict. In an Array and a Record, of TypeScript, it is no string or number. */
+static bool holds_any(const char *name) {
+    return strcasecmp(name, "array") != 0 && strcasecmp(name, "record") != 0;
+}
+
 /* The types in the brackets behind a name, in its schema. */
 static yyjson_mut_val *read_brackets(struct reading *reading, const char *name, unsigned depth) {
     yyjson_mut_val *inner[2] = {NULL, NULL};
     bool is_optional = strcasecmp(name, "optional") == 0;
     bool is_union = strcasecmp(name, "union") == 0;
+    bool is_any = reading->is_any;
+    reading->is_any = holds_any(name);
     size_t count = read_inner(reading, depth, is_union, inner);
+    reading->is_any = is_any;
     if (is_optional || is_union) {
         bool is_read = is_union ? count > 0 : count == 1;
         return !is_read      ? NULL
@@ -246,8 +256,10 @@ static yyjson_mut_val *read_one(struct reading *reading, unsigned depth) {
     bool has_brackets = *reading->at != '\0' && strchr("[<(", *reading->at) != NULL &&
                         strncmp(reading->at, "[]", 2) != 0;
     reading->at += has_brackets;
-    yyjson_mut_val *schema =
-            has_brackets ? read_brackets(reading, name, depth) : schema_of(reading, name);
+    bool is_any = reading->is_any && strcasecmp(name, "object") == 0;
+    yyjson_mut_val *schema = has_brackets ? read_brackets(reading, name, depth)
+                             : is_any     ? yyjson_mut_obj(reading->doc)
+                                          : schema_of(reading, name);
     for (; schema != NULL && strncmp(reading->at, "[]", 2) == 0; depth++) {
         if (depth >= DEPTH_MAX) {
             return NULL;
