@@ -5,12 +5,15 @@
 #include <string.h>
 
 #include "api/agent-results.h"
+#include "api/answer-names.h"
 #include "api/host.h"
 #include "api/plan-parts.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/json-lenient.h"
 #include "base/json-write.h"
+#include "base/json.h"
 #include "base/plan-words.h"
 #include "base/text.h"
 #include "format/definitions.h"
@@ -296,8 +299,8 @@ static bool check_and_run(struct planned *planned, yyjson_val *plan, yyjson_val 
     }
     if (text.failed || given.failed ||
         toolrack_plan_open_for(tools->host, text.data, text.length,
-                               tools->doc != NULL ? find : NULL, &tools, &findings,
-                               &opened, NULL) < 0) {
+                               tools->doc != NULL ? find : NULL, &tools, &findings, &opened,
+                               NULL) < 0) {
         return false;
     }
     planned->plan = opened;
@@ -310,32 +313,28 @@ static bool check_and_run(struct planned *planned, yyjson_val *plan, yyjson_val 
     return !planned->out.failed;
 }
 
-/* Do what a call wants; a failure without a result is in `err`. @return false: no memory */
-static bool do_call(struct planned *planned, const struct format_call *call) {
-    const struct agent_results *results = planned->tools->results;
-    if (call->problem != NULL) {
-        planned->err = *call->problem;
-        return true;
+/* An object, or the one that a text is; else the value. `ret_doc` gets what was read for it. */
+static yyjson_val *object_of(yyjson_val *value, yyjson_doc **ret_doc) {
+    yyjson_read_err why;
+    if (!yyjson_is_str(value)) {
+        return value;
     }
-    if (agent_results_has(results, call->name)) {
-        planned->is_read = true;
-        return agent_results_call(results, call, &planned->out, &planned->err) !=
-               TOOLRACK_E_NO_MEMORY;
-    }
-    if (strcmp(call->name, PLAN_WORDS_TOOL) != 0) {
-        (void)error_set(&planned->err, TOOLRACK_E_NOT_FOUND,
-                        "there is only " PLAN_WORDS_TOOL "; call %.64s as the tool of a node",
-                        call->name);
-        return true;
-    }
-    CLEANUP(yyjson_doc_freep)
-    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)call->arguments, call->arguments_length,
-                                       YYJSON_READ_NUMBER_AS_RAW, NULL, NULL);
-    yyjson_val *plan = yyjson_obj_get(yyjson_doc_get_root(doc), "plan");
-    yyjson_val *inputs = yyjson_obj_get(yyjson_doc_get_root(doc), "inputs");
-    if (doc == NULL) {
-        return false; /* it was read before */
-    }
+    *ret_doc = json_read_lenient(yyjson_get_str(value), yyjson_get_len(value),
+                                 YYJSON_READ_NUMBER_AS_RAW, NULL, &why);
+    yyjson_val *read = yyjson_doc_get_root(*ret_doc);
+    return yyjson_is_obj(read) && !json_is_deeper(read, JSON_DEEPER_MAX) ? read : value;
+}
+
+/* Run the plan of arguments. As other calls may, they may be wrapped, and objects be text. */
+static bool run_given(struct planned *planned, yyjson_val *arguments) {
+    const char *word;
+    CLEANUP(yyjson_doc_freep) yyjson_doc *unwrapped = NULL;
+    CLEANUP(yyjson_doc_freep) yyjson_doc *plan_doc = NULL;
+    CLEANUP(yyjson_doc_freep) yyjson_doc *inputs_doc = NULL;
+    yyjson_val *within = object_of(format_is_wrapped(arguments, &word), &unwrapped);
+    arguments = yyjson_obj_get(within, "plan") != NULL ? within : arguments;
+    yyjson_val *plan = object_of(yyjson_obj_get(arguments, "plan"), &plan_doc);
+    yyjson_val *inputs = object_of(yyjson_obj_get(arguments, "inputs"), &inputs_doc);
     if (!yyjson_is_obj(plan) || (inputs != NULL && !yyjson_is_obj(inputs))) {
         (void)error_set(&planned->err, TOOLRACK_E_INVALID_ARGUMENTS,
                         "%s: " PLAN_WORDS_TOOL
@@ -346,6 +345,32 @@ static bool do_call(struct planned *planned, const struct format_call *call) {
         return true;
     }
     return check_and_run(planned, plan, inputs);
+}
+
+/* Do what a call wants; a failure without a result is in `err`. @return false: no memory */
+static bool do_call(struct planned *planned, const struct format_call *call) {
+    const struct agent_results *results = planned->tools->results;
+    if (call->problem != NULL) {
+        planned->err = *call->problem;
+        return true;
+    }
+    const char *name = answer_names_bare(call->name);
+    if (agent_results_has(results, name)) {
+        planned->is_read = true;
+        return agent_results_call(results, call, &planned->out, &planned->err) !=
+               TOOLRACK_E_NO_MEMORY;
+    }
+    if (strcmp(name, PLAN_WORDS_TOOL) != 0) {
+        (void)error_set(&planned->err, TOOLRACK_E_NOT_FOUND,
+                        "there is only " PLAN_WORDS_TOOL "; call %.64s as the tool of a node",
+                        name);
+        return true;
+    }
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)call->arguments, call->arguments_length,
+                                       YYJSON_READ_NUMBER_AS_RAW, NULL, NULL);
+    return doc != NULL && /* it was read before */
+           run_given(planned, yyjson_doc_get_root(doc));
 }
 
 /* -------------------------------------------------------------------------------------- a turn */

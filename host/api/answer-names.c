@@ -241,6 +241,12 @@ const char *answer_names_behind_word(struct answer_names *names, const char *nam
                    : NULL;
 }
 
+const char *answer_names_bare(const char *name) {
+    for (size_t word; (word = any_word(name)) > 0; name += word + 1) {
+    }
+    return name;
+}
+
 /* ------------------------------------------------------------------ not found */
 
 void answer_names_refuse(const struct answer_names *names, const char *name,

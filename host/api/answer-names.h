@@ -45,6 +45,9 @@ bool answer_names_find_prefixed(struct answer_names *names, const char *name, co
  * name of a tool. */
 const char *answer_names_behind_word(struct answer_names *names, const char *name);
 
+/** What is behind all words that mean any tool, for a name among few that no tool has. */
+const char *answer_names_bare(const char *name);
+
 /** Set the error of a call of a tool that was not offered. */
 void answer_names_refuse(const struct answer_names *names, const char *name,
                          struct toolrack_error *err);

@@ -1350,9 +1350,28 @@ static void a_model_is_told_what_was_done_before_a_failure(void **state) {
                       "\\\"nodes\\\":{\\\"bad\\\":\\\"failed: it broke\\\"}"));
 }
 
+/* As for other calls: a word before the name, a wrapper, and text for an object. */
+static void a_model_may_write_the_call_of_a_plan_loosely(void **state) {
+    (void)state;
+#define SUM_TEXT                                                                           \
+    "{\\\"nodes\\\":[{\\\"id\\\":\\\"sum\\\",\\\"tool\\\":\\\"add\\\",\\\"arguments\\\":{" \
+    "\\\"a\\\":2,\\\"b\\\":3}}]}"
+    static const char *const loose[] = {
+            CALL("functions.run_plan", "{\"plan\":{\"nodes\":[" SUM "]}}"),
+            CALL("default_api.run_plan", "{\"plan\":{\"nodes\":[" SUM "]}}"),
+            CALL("run_plan", "{\"arguments\":{\"plan\":{\"nodes\":[" SUM "]}}}"),
+            CALL("run_plan", "{\"plan\":\"" SUM_TEXT "\",\"inputs\":\"{}\"}"),
+            CALL("run_plan", "{\"input\":\"{\\\"plan\\\":" SUM_TEXT "}\"}")};
+    for (size_t i = 0; i < ARRAY_LENGTH(loose); i++) {
+        expect_told(loose[i], PARTS("\\\"result\\\":{\\\"sum\\\":5.0}"));
+    }
+    assert_int_equal(calls, ARRAY_LENGTH(loose));
+}
+
 static void a_model_that_calls_anything_else_is_told_of_plans(void **state) {
     (void)state;
     expect_told(CALL("add", "{\"a\":1,\"b\":2}"), PARTS("there is only run_plan"));
+    expect_told(CALL("run_plan", "{\"plan\":\"[]\"}"), PARTS("plan: run_plan takes {"));
     expect_told(CALL("run_plan", "{}"), PARTS("plan: run_plan takes {", "is required"));
     expect_told(CALL("run_plan", "{\"plan\":{},\"inputs\":[1]}"),
                 PARTS("inputs: run_plan takes {"));
@@ -1757,6 +1776,7 @@ int main(void) {
             IN_HOST(a_model_runs_plans),
             IN_HOST(a_model_is_told_what_is_wrong_with_its_plan),
             IN_HOST(a_model_is_told_what_was_done_before_a_failure),
+            IN_HOST(a_model_may_write_the_call_of_a_plan_loosely),
             IN_HOST(a_model_that_calls_anything_else_is_told_of_plans),
             IN_HOST(a_model_is_told_which_tools_a_plan_may_call),
             IN_HOST(what_a_request_did_not_have_does_not_run),
