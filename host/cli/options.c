@@ -160,6 +160,14 @@ static int set_option(struct options *options, const struct option_spec *spec, c
                              spec->name, value);
         }
         return 0;
+    case OPTION_WAIT:
+        if (!options_duration(value, member) || *(uint32_t *)member > OPTIONS_WAIT_S_MAX) {
+            return error_set(err, TOOLRACK_E_INVALID,
+                             "--%s takes a duration such as 30s, 10m or 2h, of a day at most, not "
+                             "\"%s\"",
+                             spec->name, value);
+        }
+        return 0;
     case OPTION_COUNT:
         if (!options_number(value, 1, OPTIONS_COUNT_MAX, &number)) {
             return error_set(err, TOOLRACK_E_INVALID,

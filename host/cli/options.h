@@ -18,6 +18,8 @@
 #define OPTIONS_COUNT_MAX      1000000000u
 /* Longest validity that --for takes: ten years. */
 #define OPTIONS_FOR_S_MAX      315360000u
+/* Longest wait that --max-wait takes: a day, as providers are not waited for longer. */
+#define OPTIONS_WAIT_S_MAX     86400u
 
 /** Strings in the order of the command line, borrowed from it. */
 struct texts {
@@ -125,6 +127,7 @@ enum option_kind {
     OPTION_LIST,
     OPTION_TIMEOUT,
     OPTION_DURATION,
+    OPTION_WAIT,  /* a duration of a day at most */
     OPTION_COUNT, /* into a uint32_t */
     OPTION_ID     /* into a uint64_t */
 };

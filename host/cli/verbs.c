@@ -213,7 +213,7 @@ static const struct option_spec agent_options[] = {
          OPTION_LIST, MEMBER(parameters)},
         {"max-steps", "N", "at most N requests to the model (20)", OPTION_TEXT, MEMBER(max_steps)},
         {"max-wait", "TIME", "wait so long at most for a busy provider: 30s, 10m (2m)",
-         OPTION_DURATION, MEMBER(max_wait_s)},
+         OPTION_WAIT, MEMBER(max_wait_s)},
         {"max-result", "BYTES", "give it longer results in parts (65536)", OPTION_COUNT,
          MEMBER(max_result)},
         {"plan", NULL, "let it write plans of calls instead of single calls", OPTION_FLAG,

@@ -339,9 +339,15 @@ static int ask(struct agent *agent, struct toolrack_stream **ret, struct toolrac
         key_redact(&agent->key, retry.why.data, retry.why.length);
         if (!may_wait(agent, &retry)) {
             struct toolrack_error before = *err;
-            return error_set(err, code,
-                             "%s; it wants to be asked again %s, which --max-wait allows",
-                             before.message, wait.data);
+            return retry.wait_ms < RETRY_AFTER_MS_MAX
+                           ? error_set(err, code,
+                                       "%s; it wants to be asked again %s: --max-wait %us waits "
+                                       "for it",
+                                       before.message, wait.data, (retry.wait_ms + 999) / 1000)
+                           : error_set(err, code,
+                                       "%s; it wants to be asked again in a day or later: ask "
+                                       "again then",
+                                       before.message);
         }
         events_note(&agent->events, "%s; asking again %s", retry.why.data, wait.data);
         code = wait_for_retry(agent, &retry, err);

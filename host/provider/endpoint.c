@@ -104,11 +104,29 @@ static int check(CURLU *url, const char *base, struct toolrack_error *err) {
     return 0;
 }
 
+/* What libcurl would tell less plainly. The text is not shown: it may be a key. */
+static int check_beginning(const char *base, struct toolrack_error *err) {
+    const char *host = strstr(base, "://");
+    if (host == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the endpoint is not a URL: begin with http:// or https://, such as "
+                         "http://127.0.0.1:8000/v1");
+    }
+    return host[3] != '\0' && strchr("/?#", host[3]) == NULL
+                   ? 0
+                   : error_set(err, TOOLRACK_E_INVALID,
+                               "the endpoint has no host: write it behind \"://\", such as "
+                               "http://127.0.0.1:8000/v1");
+}
+
 static int make_url(const struct paths *paths_of, const char *base, const char *model, char **ret,
                     struct toolrack_error *err) {
     CLEANUP(url_cleanup) CURLU *url = curl.url();
     if (url == NULL) {
         return error_oom(err);
+    }
+    if (check_beginning(base, err) < 0) {
+        return TOOLRACK_E_INVALID;
     }
     CURLUcode parsed = curl.url_set(url, CURLUPART_URL, base, CURLU_NON_SUPPORT_SCHEME);
     if (parsed != CURLUE_OK) {

@@ -602,9 +602,8 @@ static void a_long_wait_is_for_the_person_to_decide(void **state) {
     (void)state;
     need_provider();
     EXPECT(AGENT("busy-long"), 1, "",
-           TRANSCRIPT
-           "toolrack: LimitExceeded: * 429: *; it wants to be asked again in 10 min, which "
-           "--max-wait allows\n");
+           TRANSCRIPT "toolrack: LimitExceeded: * 429: *; it wants to be asked again in 10 min: "
+                      "--max-wait 600s waits for it\n");
     EXPECT(AGENT("busy", "--max-wait", "30s"), 0, "The sum is 5.\n", NULL);
     EXPECT(AGENT_WITH(&(struct how){.typed = "n\n"}, "used-up"), 1, "",
            "*LimitExceeded: * 429:*; no wait helps: see to*account of the key*\n");
@@ -612,6 +611,7 @@ static void a_long_wait_is_for_the_person_to_decide(void **state) {
     EXPECT(AGENT("hopeless"), 1, "", "*InputOutput: * 503: *");
     assert_int_equal(request_count(), 7);
     EXPECT(AGENT("two-turn", "--max-wait", "long"), 2, "", "*--max-wait takes a duration *");
+    EXPECT(AGENT("two-turn", "--max-wait", "2d"), 2, "", "*of a day at most, not \"2d\"*");
 }
 
 static void a_long_wait_is_asked_about(void **state) {
@@ -1559,6 +1559,9 @@ static void a_wrong_command_line_is_explained(void **state) {
            "toolrack: the endpoint may have only a scheme, *: put the key into the "
            "environment*\n");
     EXPECT(WRONG("no url"), 2, "", "toolrack: the endpoint is not a URL: *\n");
+    EXPECT(WRONG("127.0.0.1:8000/v1"), 2, "",
+           "toolrack: the endpoint is not a URL: begin with http:// or https://, *\n");
+    EXPECT(WRONG("http:///v1"), 2, "", "toolrack: the endpoint has no host: *\n");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, e2e_teardown)
