@@ -21,8 +21,10 @@
 
 /* Most members of an object whose keys are known (no object of the schema has so many), and of one
  * whose keys are names, such as policies: a search for each of them goes through all others. */
-#define MEMBERS_MAX 64u
-#define ENTRIES_MAX 10000u
+#define MEMBERS_MAX    64u
+#define ENTRIES_MAX    10000u
+/* Most bytes of a wrong name that are shown. */
+#define NAME_SHOWN_MAX 80u
 
 struct node {
     yyjson_val *at;        /* in the document of the schema */
@@ -202,10 +204,16 @@ static void add_example(const struct walk *walk, struct buf *fix, const char *ve
     }
 }
 
-static void tell_wrong(struct walk *walk, const char *reason) {
+/* @param name  that is wrong, and by which a person finds the place; NULL: the value is no name */
+static void tell_wrong(struct walk *walk, yyjson_val *name, const char *reason) {
     CLEANUP(buf_finish) struct buf cause = BUF_INIT;
     CLEANUP(buf_finish) struct buf fix = BUF_INIT;
-    buf_printf(&cause, "%s %s", place_of(walk), reason);
+    buf_printf(&cause, "%s ", place_of(walk));
+    if (yyjson_get_len(name) > 0 && yyjson_get_len(name) <= NAME_SHOWN_MAX) {
+        buf_add_json_string(&cause, yyjson_get_str(name), yyjson_get_len(name));
+        buf_add_char(&cause, ' ');
+    }
+    buf_add_text(&cause, reason);
     add_example(walk, &fix, "write", walk->key, walk->example);
     add(walk, VALIDATOR_VALUE, JSON_PLACE_VALUE, &cause, &fix);
 }
@@ -351,7 +359,7 @@ static void check_object(struct walk *walk, yyjson_val *node, yyjson_val *object
         char reason[64];
         (void)snprintf(reason, sizeof reason, "has %zu members; at most %zu are possible",
                        yyjson_obj_size(object), members_max);
-        tell_wrong(walk, reason);
+        tell_wrong(walk, NULL, reason);
         return;
     }
     json_obj_foreach (object, at, count, key, value) {
@@ -415,12 +423,14 @@ static void check(struct walk *walk, yyjson_val *node, const char *key, yyjson_v
             (void)snprintf(walk->pointer + length, sizeof walk->pointer - length, "%s",
                            failure.field);
         }
-        tell_wrong(walk, words != NULL && !is_name ? words : failure.reason);
+        bool has_name = key != NULL && strcmp(key, "name") == 0 && yyjson_is_str(value);
+        tell_wrong(walk, has_name ? value : NULL,
+                   words != NULL && !is_name ? words : failure.reason);
         walk->pointer[length] = '\0';
         return;
     }
     if (yyjson_is_str(value) && strlen(yyjson_get_str(value)) != yyjson_get_len(value)) {
-        tell_wrong(walk, "must not have the character U+0000");
+        tell_wrong(walk, NULL, "must not have the character U+0000");
     } else if (yyjson_is_obj(value)) {
         check_object(walk, node, value);
     } else if (yyjson_is_arr(value) && yyjson_obj_get(node, "items") != NULL &&

@@ -10,6 +10,7 @@
 #include "base/json-pointer.h"
 #include "base/json.h"
 #include "schema/dialect.h"
+#include "schema/doubtful.h"
 #include "schema/draft.h"
 #include "schema/keyword.h"
 #include "schema/schema.h"
@@ -639,9 +640,31 @@ static void prepare(struct translation *t, yyjson_mut_val *schema) {
     }
 }
 
+/* Tell what says nothing, or not what it was meant to say. It stays. */
+static void tell_doubt(struct translation *t, const struct doubt *doubt) {
+    size_t end = strlen(t->pointer);
+    json_pointer_add(t->pointer, doubt->key);
+    tell(t, doubt->fix, "%s", doubt->cause);
+    t->pointer[end] = '\0';
+}
+
+static void tell_doubts(struct translation *t, yyjson_mut_val *schema) {
+    struct doubt doubt;
+    size_t at;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *value;
+    yyjson_mut_obj_foreach(schema, at, count, key, value) {
+        if (doubtful_member(key, value, &doubt)) {
+            tell_doubt(t, &doubt);
+        }
+    }
+}
+
 static void finish(struct translation *t, yyjson_mut_val *schema) {
     remove_name(t, schema);
     update_keywords(t, schema);
+    tell_doubts(t, schema);
 }
 
 /* ------------------------------------------------------------------- the root */
@@ -821,8 +844,12 @@ void translate_schema(yyjson_mut_doc *doc, yyjson_mut_val *schema, translate_rep
     read_draft(&t);
     walk(&t, &references, schema, 0); /* while the ids are there */
     walk(&t, &all, schema, 0);
+    struct doubt doubt;
     if (yyjson_mut_is_obj(schema)) {
         resolve_root(&t);
+        if (doubtful_root(schema, &doubt)) {
+            tell_doubt(&t, &doubt);
+        }
         set_root_type(&t);
     }
 }

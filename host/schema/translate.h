@@ -18,6 +18,8 @@
  *   a reference at the root                       what it refers to
  *   no type at the root                           object
  *
+ * What says nothing and was meant to say something is told, and stays: see doubtful.h.
+ *
  * A schema whose `$schema` names draft 7 or 2019-09 keeps what these have. */
 #pragma once
 

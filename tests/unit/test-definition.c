@@ -558,8 +558,9 @@ static const struct {
         {"{}", "<unnamed>", "definition-missing", "no \"name\"", "\"weather\""},
         {"{}", "<unnamed>", "definition-missing", "no \"implementation\"", "mock"},
         {"{}", "<unnamed>", "definition-missing", "no \"parameters\"", "object"},
-        {MOCK("9lives", "1"), "<unnamed>", "definition-value", "/name must be 1 to 64", ""},
-        {MOCK("a\\u0000b", "1"), "<unnamed>", "definition-value", "/name must", ""},
+        {MOCK("9lives", "1"), "<unnamed>", "definition-value", "/name \"9lives\" must be 1 to 64",
+         ""},
+        {MOCK("a\\u0000b", "1"), "<unnamed>", "definition-value", " must be 1 to 64", ""},
         {TOOL("t", "\"type\": \"function\",", "\"type\": \"mock\", \"mock_response\": 1"), "t",
          "definition-key", "given twice", ""},
         {TOOL("t", "", "\"type\": \"mock\", \"mock_response\": 1, \"mock_response\": 2"), "t",
@@ -746,6 +747,57 @@ static void what_is_not_checked_is_told(void **state) {
         }
     }
     assert_null(strstr(logged, "line 7: "));
+}
+
+/* JSON Schema ignores what it does not know: the tool would have no parameters. */
+static void what_a_schema_was_meant_to_say_is_told(void **state) {
+    (void)state;
+    static const struct {
+        const char *schema;
+        const char *said; /* NULL: nothing */
+    } rows[] = {
+            {"{\"city\": {\"type\": \"string\"}}",
+             "a member that looks like one is not read: city; put it into \"properties\""},
+            {"{\"type\": \"object\", \"required\": [\"title\"], \"town\": {\"enum\": [1]}}",
+             "is not read: town"},
+            {"{\"inputSchema\": {\"type\": \"object\", \"properties\": {}}}",
+             "what is in its member \"inputSchema\" is not read; write the schema in inputSchema"},
+            {"{\"name\": \"x\", \"parameters\": {\"type\": \"object\"}}",
+             "what is in its member \"parameters\" is not read"},
+            {"{\"parameters\": [{\"name\": \"id\", \"in\": \"query\"}]}",
+             "write the elements of parameters as members of \"properties\""},
+            {"{\"type\": \"object\", \"propertys\": {\"a\": {}}, \"require\": [\"a\"]}",
+             "\"propertys\" is no keyword of JSON Schema, and is not checked; did you mean "
+             "\"properties\"?"},
+            {"{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"string\", "
+             "\"min_length\": 2}}}",
+             "did you mean \"minLength\"?"},
+            {"{\"type\": \"object\", \"properties\": {\"a\": {\"pattern\": \"/^a$/i\"}}}",
+             "a literal of JavaScript, which it takes for characters; write \"^a$\", and both"},
+            {"{\"type\": \"object\", \"properties\": {\"propertys\": {\"pattern\": \"/etc/\", "
+             "\"example\": [1], \"x-enum\": [1], \"require\": 7}}}",
+             NULL},
+            {"{\"type\": \"object\", \"default\": {\"type\": \"a\"}, \"additionalProperties\": "
+             "{\"type\": "
+             "\"string\"}}",
+             NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        char text[1024];
+        (void)snprintf(text, sizeof text,
+                       "{\"tools\": [{\"name\": \"t\", \"description\": \"d\", \"type\": "
+                       "\"function\", \"parameters\": %s, \"implementation\": {\"type\": \"mock\", "
+                       "\"mock_response\": 1}}]}",
+                       rows[i].schema);
+        CLEANUP(toolrack_closep) struct toolrack *host = open_host(text);
+        assert_non_null(host);
+        if (rows[i].said != NULL
+                    ? strstr(logged, rows[i].said) == NULL
+                    : strstr(logged, "not read") != NULL || strstr(logged, "keyword") != NULL ||
+                              strstr(logged, "JavaScript") != NULL) {
+            fail_msg("%s: %s", rows[i].schema, logged);
+        }
+    }
 }
 
 static void a_wrong_definition_is_left_out_and_the_start_goes_on(void **state) {
@@ -1283,6 +1335,7 @@ int main(void) {
             cmocka_unit_test(http_is_refused_and_registers_nothing),
             cmocka_unit_test(types_of_other_languages_are_taken_for_those_of_json_schema),
             cmocka_unit_test(what_is_not_checked_is_told),
+            cmocka_unit_test(what_a_schema_was_meant_to_say_is_told),
             cmocka_unit_test(a_wrong_definition_is_left_out_and_the_start_goes_on),
             cmocka_unit_test(a_definition_says_what_a_plugin_would),
             cmocka_unit_test(the_first_of_two_stays_and_a_free_name_is_told),
