@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "format/turn.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
@@ -155,10 +156,29 @@ static const char *take_beginning(struct kept *kept, yyjson_val *value,
                    : take_settings(kept, value);
 }
 
+/* Whether the message before a line that goes on has calls: their results are a line of their own.
+ * A message that cannot be read is the provider's to refuse. */
+static bool lacks_results(const struct kept *kept) {
+    struct format_message message;
+    const char *text = kept->open;
+    if (text == NULL ||
+        format_read_message(kept->conversation.format, text, strlen(text), &message, NULL) < 0) {
+        return false;
+    }
+    bool has_calls = message.count > 0;
+    format_message_finish(&message);
+    return has_calls;
+}
+
+static const char no_results[] = "the calls of the message before it have no results";
+
 static const char *take_resume(struct kept *kept, yyjson_val *value, struct toolrack_error *err) {
     const char *task = yyjson_get_str(yyjson_obj_get(value, "task"));
     if (yyjson_get_bool(yyjson_obj_get(value, "unsent")) && kept->open != NULL) {
         kept_drop_open(kept);
+    }
+    if (lacks_results(kept)) {
+        return no_results;
     }
     close_open(kept);
     kept->has_failed = false;
@@ -173,6 +193,9 @@ static const char *take_resume(struct kept *kept, yyjson_val *value, struct tool
 
 static const char *take_message(struct kept *kept, yyjson_val *value, struct toolrack_error *err) {
     size_t length = 0;
+    if (lacks_results(kept)) {
+        return no_results;
+    }
     close_open(kept);
     kept->open_length = kept->conversation.messages.length;
     kept->open_count = kept->conversation.count;

@@ -291,6 +291,8 @@ static void an_edited_line_is_named(void **state) {
     char *at = strstr(text, "\"kind\":\"results\"");
     memcpy(at, "\"kind\":\"resultx\"", strlen("\"kind\":\"resultx\""));
     e2e_write(transcript(), text);
+    EXPECT(GO_ON("and now"), 2, "",
+           "*line 6: the calls of the message before it have no results; *");
     memcpy(at, "\"kind\":\"undo\",\"y\"", strlen("\"kind\":\"undo\",\"y\""));
     e2e_write(transcript(), text);
     EXPECT(GO_ON("and now"), 2, "", "*jsonl cannot be used, line 4: *; undo what was changed *");
