@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/ownership.h"
 #include "config/config.h"
 #include "life/failure.h"
 #include "life/generation.h"
@@ -209,11 +210,31 @@ void isolate_count(struct isolate *isolate, struct supervisor_counts *ret) {
 
 /* --------------------------------------------------------------------- the crew */
 
+/* A worker begins with all that the host may do, so its program is judged as what is loaded into
+ * the host is. Not the installed one: whoever may exchange it may exchange the host beside it. */
+static int judge_worker_program(const char *program, struct toolrack_error *err) {
+    struct toolrack_error why;
+    if (strcmp(program, TOOLRACK_WORKER_PROGRAM) == 0 ||
+        ownership_check(program, &why) != TOOLRACK_E_REFUSED) {
+        return 0; /* what is missing is told when it is started */
+    }
+    int code = error_set(err, TOOLRACK_E_IO, "the worker program %s is not started: %s", program,
+                         why.message);
+    if (err != NULL) {
+        err->lasting = true;
+    }
+    return code;
+}
+
 /* The supervisor is started with the first crew. */
 static int start_supervisor(struct isolate *isolate, struct toolrack_error *err) {
     LOCK_SCOPE(&isolate->lock);
     if (isolate->supervisor != NULL) {
         return 0;
+    }
+    int code = judge_worker_program(isolate->options->worker_program, err);
+    if (code < 0) {
+        return code;
     }
     isolate->supervisor = supervisor_create(
             &(struct supervisor_options){.log = isolate->options->log,

@@ -186,7 +186,9 @@ static int note_failure(struct plugin *plugin, const struct toolrack_error *fail
     }
     *ret_first = true;
     if (failure->code == TOOLRACK_E_IO) {
-        return error_set(err, TOOLRACK_E_EXECUTION_FAILED, "%s", failure->message);
+        (void)error_set(err, TOOLRACK_E_EXECUTION_FAILED, "%s", failure->message);
+        err->lasting = failure->lasting;
+        return TOOLRACK_E_EXECUTION_FAILED;
     }
     plugin_set_state(plugin, TOOLRACK_STATE_FAILED, failure->message);
     atomic_store(&plugin->failed, TOOLRACK_E_EXECUTION_FAILED);

@@ -135,13 +135,24 @@ static void a_missing_worker_program_is_no_failure_of_a_tool(void **state) {
                     "TOOLRACK_WORKER\"",
                     "/error/is_recoverable", "false");
     }
+    char others[600]; /* nor because what is there may be anybody's */
+    e2e_copy(worker, "worker", 0);
+    assert_int_equal(0, chmod("worker", 0757));
+    char *folder = getcwd(NULL, 0);
+    (void)snprintf(others, sizeof others, "%s/worker", folder);
+    free(folder);
+    (void)setenv("TOOLRACK_WORKER", others, 1);
+    EXPECT_JSON(WITH("call", "give_up", "--json"), 7, "/error/message",
+                "\"the worker program */worker is not started: others may write to */worker (mode "
+                "0757); chmod go-w it\"",
+                "/error/is_recoverable", "false");
     (void)setenv("TOOLRACK_WORKER", worker, 1);
     free(worker);
     EXPECT_JSON(WITH("blacklist", "list", "--json"), 0, "", "[]");
     EXPECT_JSON(WITH("recommend", "--json"), 0, "/0/factors/success/value", "0.2",
                 "/1/factors/success/value", "0.2");
-    EXPECT_JSON(WITH("statistics", "give_up", "--json"), 0, "/0/failures", "6", "/0/hindered", "6");
-    EXPECT(WITH("statistics", "give_up"), 0, "*6, which failed before the tool ran*", "");
+    EXPECT_JSON(WITH("statistics", "give_up", "--json"), 0, "/0/failures", "7", "/0/hindered", "7");
+    EXPECT(WITH("statistics", "give_up"), 0, "*7, which failed before the tool ran*", "");
 }
 
 /* A crash names the plugin's own function first, in its message and in the backtrace. */

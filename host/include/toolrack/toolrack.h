@@ -228,7 +228,8 @@ struct toolrack_options {
      * toolrack_close(). */
     void (*event)(void *user, const struct toolrack_event *event);
 
-    /** The program that runs plugins. NULL is that of TOOLRACK_WORKER, or the installed one. */
+    /** The program that runs plugins. NULL is that of TOOLRACK_WORKER, or the installed one. One
+     * that other users may change or exchange is not started, by the rule for plugin files. */
     const char *worker_program;
     /** Not 0: a call fails when a layer of the sandbox that its policy asks for is missing.
      */
