@@ -43,6 +43,17 @@ static int check(enum toolrack_format format, const char *text, size_t length,
     return code;
 }
 
+/* A message that cannot be read is the provider's to refuse. */
+static bool has_calls(enum toolrack_format format, const char *text, size_t length) {
+    struct format_message message;
+    if (format_read_message(format, text, length, &message, NULL) < 0) {
+        return false;
+    }
+    bool has_any = message.count > 0;
+    format_message_finish(&message);
+    return has_any;
+}
+
 static bool has_own(void *user, const char *name) {
     return agent_results_has(user, name);
 }
@@ -223,7 +234,7 @@ static int open_kept(const struct toolrack *host, struct toolrack_agent_options 
                                                     .state_dir = host->places.kept_dir,
                                                     .id = taken->call->conversation,
                                                     .is_kept = true},
-                         kept, err);
+                         has_calls, kept, err);
     if (code < 0) {
         return code;
     }
@@ -423,7 +434,7 @@ int toolrack_conversation_undo(struct toolrack *host, const char *file, const ch
     int code = kept_open(
             &(struct transcript_place){
                     .file = file, .state_dir = host->places.kept_dir, .id = id, .is_kept = true},
-            &kept, err);
+            has_calls, &kept, err);
     if (code == 0 && kept.exchange_count == 0) {
         code = error_set(err, TOOLRACK_E_NOT_FOUND, "the conversation has nothing to take back");
     }

@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "format/turn.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
@@ -41,7 +40,7 @@ static void forget(struct kept *kept) {
     free(kept->system);
     free(kept->open);
     conversation_finish(&kept->conversation);
-    *kept = (struct kept){.transcript = kept->transcript};
+    *kept = (struct kept){.transcript = kept->transcript, .has_calls = kept->has_calls};
 }
 
 void kept_finish(struct kept *kept) {
@@ -157,17 +156,10 @@ static const char *take_beginning(struct kept *kept, yyjson_val *value,
 }
 
 /* Whether the message before a line that goes on has calls: their results are a line of their own.
- * A message that cannot be read is the provider's to refuse. */
+ */
 static bool lacks_results(const struct kept *kept) {
-    struct format_message message;
-    const char *text = kept->open;
-    if (text == NULL ||
-        format_read_message(kept->conversation.format, text, strlen(text), &message, NULL) < 0) {
-        return false;
-    }
-    bool has_calls = message.count > 0;
-    format_message_finish(&message);
-    return has_calls;
+    return kept->open != NULL &&
+           kept->has_calls(kept->conversation.format, kept->open, strlen(kept->open));
 }
 
 static const char no_results[] = "the calls of the message before it have no results";
@@ -271,9 +263,11 @@ static const char *take(struct kept *kept, const char *line, size_t length,
     return NULL;
 }
 
-int kept_open(const struct transcript_place *place, struct kept *ret, struct toolrack_error *err) {
+int kept_open(const struct transcript_place *place, kept_has_calls *has_calls, struct kept *ret,
+              struct toolrack_error *err) {
     struct toolrack_error why = {0};
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    ret->has_calls = has_calls;
     int code = transcript_open(place, &ret->transcript, err);
     if (code == 0) {
         code = transcript_read(ret->transcript, &text, err);

@@ -26,8 +26,12 @@ struct kept_exchange {
     size_t answered; /**< how many of `answered` of the conversation came before it */
 };
 
+/** Whether a message of a model has calls, so that results follow it. */
+typedef bool kept_has_calls(enum toolrack_format format, const char *message, size_t length);
+
 struct kept {
-    struct transcript *transcript;    /**< owned, locked */
+    struct transcript *transcript; /**< owned, locked */
+    kept_has_calls *has_calls;
     struct conversation conversation; /**< its messages, without a system prompt */
     char *id;                         /**< NULL: the transcript does not say */
     char *name;     /**< of the model in the configuration; NULL: not from there */
@@ -52,7 +56,8 @@ struct kept {
  * @return 0; TOOLRACK_E_INVALID for a file that is no such transcript, with the line, or is that of
  *         another conversation; what
  *         transcript_open() and transcript_read() return. [any-thread] */
-int kept_open(const struct transcript_place *place, struct kept *ret, struct toolrack_error *err);
+int kept_open(const struct transcript_place *place, kept_has_calls *has_calls, struct kept *ret,
+              struct toolrack_error *err);
 /** An empty one is ignored. */
 void kept_finish(struct kept *kept);
 
