@@ -397,8 +397,8 @@ __attribute__((noinline, cold)) static int take_tolerantly(struct call *call,
         log_change(call, &changes->list[i]);
     }
     if (checking->prepared->secret_schema != NULL) { /* what was text had none */
-        schema_collect_secrets(yyjson_doc_get_root(checking->prepared->secret_schema), taken,
-                               checking->secrets);
+        schema_collect_arguments(yyjson_doc_get_root(checking->prepared->secret_schema), taken,
+                                 checking->secrets);
     }
     return 0;
 }
@@ -950,8 +950,8 @@ static int run(struct call *call, const char *arguments, size_t length,
         return code;
     }
     if (prepared->secret_schema != NULL) {
-        schema_collect_secrets(yyjson_doc_get_root(prepared->secret_schema), call->run.arguments,
-                               &secrets);
+        schema_collect_arguments(yyjson_doc_get_root(prepared->secret_schema), call->run.arguments,
+                                 &secrets);
     }
     secrets_add(&secrets, call->options.secrets, call->options.secrets_length);
     code = call_is_isolated(call->tool)  ? run_isolated(call, &checking, &out, err)

@@ -68,7 +68,7 @@ static void collect_call(struct buf *ret, yyjson_val *schema, yyjson_val *templa
                               : NULL;
     ret->failed = ret->failed || doc == NULL;
     if (doc != NULL) {
-        schema_collect_secrets(schema, yyjson_doc_get_root(doc), ret);
+        schema_collect_arguments(schema, yyjson_doc_get_root(doc), ret);
     }
 }
 

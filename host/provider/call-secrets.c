@@ -109,7 +109,7 @@ static yyjson_mut_val *mask_by(struct masking *masking, yyjson_doc *schema, yyjs
     CLEANUP(yyjson_doc_freep) yyjson_doc *given = yyjson_mut_val_imut_copy(value, NULL);
     yyjson_val *root = yyjson_doc_get_root(schema);
     if (given != NULL) {
-        schema_collect_secrets(root, yyjson_doc_get_root(given), masking->secrets);
+        schema_collect_arguments(root, yyjson_doc_get_root(given), masking->secrets);
     }
     yyjson_mut_val *masked =
             given != NULL ? schema_mask_arguments(root, masking->doc, value) : NULL;

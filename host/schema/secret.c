@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json-lenient.h"
 #include "base/json.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
@@ -88,6 +89,18 @@ static void note_text(struct walk *walk, const char *text, size_t length) {
             walk->given_up || walk->found->failed || walk->found->length > SECRETS_SIZE_MAX;
 }
 
+/* The JSON that a text is; NULL: none. */
+static yyjson_mut_val *read_json(struct walk *walk, yyjson_mut_val *text) {
+    yyjson_read_err why;
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *read = json_read_lenient(yyjson_mut_get_str(text), yyjson_mut_get_len(text),
+                                         YYJSON_READ_NUMBER_AS_RAW, NULL, &why);
+    yyjson_mut_val *copy =
+            read != NULL ? yyjson_val_mut_copy(walk->doc, yyjson_doc_get_root(read)) : NULL;
+    walk->given_up = walk->given_up || (read != NULL && copy == NULL);
+    return copy;
+}
+
 static void note_value(struct walk *walk, yyjson_mut_val *value, unsigned depth) {
     size_t at;
     size_t count;
@@ -105,6 +118,10 @@ static void note_value(struct walk *walk, yyjson_mut_val *value, unsigned depth)
     }
     if (yyjson_mut_is_str(value)) {
         note_text(walk, yyjson_mut_get_str(value), yyjson_mut_get_len(value));
+        yyjson_mut_val *inner = read_json(walk, value);
+        if (inner != NULL) {
+            note_value(walk, inner, depth + 1);
+        }
     } else if (yyjson_mut_is_num(value) || yyjson_mut_is_raw(value)) {
         size_t length = 0;
         CLEANUP(freep) char *text = yyjson_mut_val_write(value, 0, &length);
@@ -125,6 +142,7 @@ static const char *const lists[] = {"allOf", "anyOf", "oneOf"};
 static const char *const references[] = {"$ref", "$dynamicRef", "$recursiveRef"};
 
 static void mask(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value);
+static void mask_arguments(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value);
 
 static void mask_items(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value) {
     static const char *const keys[] = {"items", "additionalItems", "contains", "unevaluatedItems"};
@@ -213,6 +231,17 @@ static bool wants_container(yyjson_val *schema) {
            !json_has_text(type, "string");
 }
 
+/* Hide a text that is to be JSON. What is noted of it are the secrets in it, if it is. */
+static void hide_json(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value) {
+    yyjson_mut_val *meant = walk->found != NULL ? read_json(walk, value) : NULL;
+    if (meant != NULL) {
+        mask_arguments(walk, schema, meant);
+        (void)yyjson_mut_set_str(value, SECRET_MASK);
+    } else {
+        hide(walk, value);
+    }
+}
+
 static void mask(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value) {
     if (!yyjson_is_obj(schema) || walk->given_up) {
         return;
@@ -222,8 +251,10 @@ static void mask(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value) {
         return;
     }
     walk->depth++;
-    if (is_secret(schema) || (yyjson_mut_is_str(value) && wants_container(schema))) {
+    if (is_secret(schema)) {
         hide(walk, value);
+    } else if (yyjson_mut_is_str(value) && wants_container(schema)) {
+        hide_json(walk, schema, value);
     } else {
         mask_by(walk, schema, value);
     }
@@ -257,7 +288,7 @@ static void mask_texts(struct walk *walk, yyjson_mut_val *value) {
     }
     walk->depth--;
     if (yyjson_mut_is_str(value) || yyjson_mut_is_num(value) || yyjson_mut_is_raw(value)) {
-        (void)yyjson_mut_set_str(value, SECRET_MASK);
+        hide(walk, value);
     }
 }
 
@@ -376,14 +407,29 @@ static void mask_unknown(struct walk *walk, struct buf *parts, yyjson_mut_val *v
     walk->depth--;
 }
 
+/* Arguments are an object: a text instead is one that is written as JSON. */
+static void mask_arguments(struct walk *walk, yyjson_val *schema, yyjson_mut_val *value) {
+    CLEANUP(buf_finish) struct buf parts = BUF_INIT;
+    if (walk->depth == DEPTH_MAX) {
+        walk->given_up = true;
+        return;
+    }
+    walk->depth++;
+    if (yyjson_mut_is_str(value)) {
+        hide_json(walk, schema, value);
+    } else {
+        mask(walk, schema, value);
+        add_part(walk, &parts, schema);
+        mask_unknown(walk, &parts, value);
+    }
+    walk->depth--;
+}
+
 yyjson_mut_val *schema_mask_arguments(yyjson_val *schema, yyjson_mut_doc *doc,
                                       yyjson_mut_val *value) {
     struct walk walk = {.root = schema, .doc = doc};
-    CLEANUP(buf_finish) struct buf parts = BUF_INIT;
-    yyjson_mut_val *masked = schema_mask(schema, doc, value);
-    add_part(&walk, &parts, schema);
-    mask_unknown(&walk, &parts, masked);
-    return walk.given_up ? yyjson_mut_str(doc, SECRET_MASK) : masked;
+    mask_arguments(&walk, schema, value);
+    return walk.given_up ? yyjson_mut_str(doc, SECRET_MASK) : value;
 }
 
 /* -------------------------------------------------------------------- text */
@@ -394,16 +440,56 @@ static void give_up(struct buf *secrets) {
     buf_add(secrets, "", 1);
 }
 
-void schema_collect_secrets(yyjson_val *schema, yyjson_val *value, struct buf *ret) {
+/* Note the secrets of the defaults in a schema. */
+static void note_defaults(struct walk *walk, yyjson_val *schema) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *part;
+    if (walk->depth == DEPTH_MAX) {
+        walk->given_up = true;
+        return;
+    }
+    walk->depth++;
+    json_obj_foreach (schema, at, count, key, part) {
+        if (yyjson_equals_str(key, "default")) {
+            yyjson_mut_val *value = yyjson_val_mut_copy(walk->doc, part);
+            walk->given_up = walk->given_up || value == NULL;
+            mask(walk, schema, value);
+        }
+        note_defaults(walk, part);
+    }
+    yyjson_arr_foreach (schema, at, count, part) {
+        note_defaults(walk, part);
+    }
+    walk->depth--;
+}
+
+static void collect(yyjson_val *schema, yyjson_val *value, bool is_arguments, struct buf *ret) {
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    CLEANUP(buf_finish) struct buf found = BUF_INIT;
     yyjson_mut_val *copy = yyjson_val_mut_copy(doc, value);
-    struct walk walk = {.root = schema, .doc = doc, .found = ret};
-    if (copy != NULL) {
+    struct walk walk = {.root = schema, .doc = doc, .found = &found};
+    walk.given_up = copy == NULL;
+    if (is_arguments) {
+        mask_arguments(&walk, schema, copy);
+        note_defaults(&walk, schema);
+    } else {
         mask(&walk, schema, copy);
     }
-    if (copy == NULL || walk.given_up) {
+    if (walk.given_up) {
         give_up(ret);
+    } else {
+        secrets_add(ret, found.data, found.length);
     }
+}
+
+void schema_collect_secrets(yyjson_val *schema, yyjson_val *value, struct buf *ret) {
+    collect(schema, value, false, ret);
+}
+
+void schema_collect_arguments(yyjson_val *schema, yyjson_val *arguments, struct buf *ret) {
+    collect(schema, arguments, true, ret);
 }
 
 static bool hide_all(const struct buf *secrets) {

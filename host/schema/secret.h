@@ -45,6 +45,11 @@ yyjson_mut_val *schema_mask_arguments(yyjson_val *schema, yyjson_mut_doc *doc,
  * out; nothing is in `ret` when there are none. [any-thread] */
 void schema_collect_secrets(yyjson_val *schema, yyjson_val *value, struct buf *ret);
 
+/** The same of the arguments of a call: all that schema_mask_arguments() masks, and the defaults
+ * that may take the place of what is missing. Of a text that is JSON they are what is in it.
+ * [any-thread] */
+void schema_collect_arguments(yyjson_val *schema, yyjson_val *arguments, struct buf *ret);
+
 /** Add secrets to others, of which those that are known are left out; as of
  * schema_collect_secrets() when there are too many or memory runs out. [any-thread] */
 void secrets_add(struct buf *secrets, const char *more, size_t length);
