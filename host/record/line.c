@@ -178,17 +178,22 @@ static const char *write_error(const struct line *line, const char *const *strin
     return object != NULL ? json_write(doc, YYJSON_WRITE_NOFLAG, &alc, NULL) : NULL;
 }
 
-/* JSON without the secrets of the call's options, in the arena. */
-static const char *hide_given(const struct line *line, const char *secrets, const char *json,
-                              struct arena *arena) {
-    const struct buf given = {.data = (char *)(uintptr_t)secrets,
-                              .length = line->lengths[LINE_SECRETS]};
+/* JSON without secrets, in the arena. */
+static const char *hide(const struct buf *secrets, const char *json, struct arena *arena) {
     CLEANUP(buf_finish) struct buf masked = BUF_INIT;
-    secrets_mask_json(&given, json, strlen(json), &masked);
+    secrets_mask_json(secrets, json, strlen(json), &masked);
     const char *copied = masked.failed ? NULL
                                        : arena_copy(arena, masked.data != NULL ? masked.data : "",
                                                     masked.length);
     return copied != NULL ? copied : SECRET_MASK;
+}
+
+/* The result without the secrets of the arguments, which a tool may repeat in any place. */
+static const char *hide_repeated(yyjson_doc *schema, const char *arguments, const char *result,
+                                 struct arena *arena) {
+    CLEANUP(buf_finish) struct buf secrets = BUF_INIT;
+    mask_collect(schema, arguments, &secrets);
+    return hide(&secrets, result, arena);
 }
 
 struct store_call line_read(const struct line *line, int64_t wall_ns, struct arena *arena,
@@ -213,11 +218,16 @@ struct store_call line_read(const struct line *line, int64_t wall_ns, struct are
             at += line->lengths[i] + 1;
         }
     }
-    for (unsigned i = LINE_ARGUMENTS; strings[LINE_SECRETS] != NULL && i <= LINE_RESULT; i++) {
-        strings[i] = strings[i] != NULL ? hide_given(line, strings[LINE_SECRETS], strings[i], arena)
-                                        : NULL;
+    const struct buf given = {.data = (char *)(uintptr_t)strings[LINE_SECRETS],
+                              .length = line->lengths[LINE_SECRETS]};
+    for (unsigned i = LINE_ARGUMENTS; given.data != NULL && i <= LINE_RESULT; i++) {
+        strings[i] = strings[i] != NULL ? hide(&given, strings[i], arena) : NULL;
     }
     if (subject->schema != NULL && strings[LINE_ARGUMENTS] != NULL) {
+        if (strings[LINE_RESULT] != NULL) {
+            strings[LINE_RESULT] = hide_repeated(subject->schema, strings[LINE_ARGUMENTS],
+                                                 strings[LINE_RESULT], arena);
+        }
         strings[LINE_ARGUMENTS] = mask_arguments(subject->schema, strings[LINE_ARGUMENTS], arena);
         /* The message contains the refused value. */
         if (strings[LINE_MESSAGE] != NULL &&

@@ -47,6 +47,17 @@ const char *mask_result(yyjson_doc *schema, const char *result, struct arena *ar
     return mask(schema, result, arena, mask_reply);
 }
 
+void mask_collect(yyjson_doc *schema, const char *arguments, struct buf *ret) {
+    const char *text = arguments[0] != '\0' ? arguments : "{}";
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read(text, strlen(text), YYJSON_READ_NUMBER_AS_RAW);
+    if (doc != NULL) {
+        schema_collect_arguments(yyjson_doc_get_root(schema), yyjson_doc_get_root(doc), ret);
+    } else {
+        secrets_add(ret, "", 1);
+    }
+}
+
 bool mask_hides(const char *masked_arguments, const char *place) {
     if (place[0] == '\0') {
         return false;

@@ -31,8 +31,8 @@
 
 /* Most rings; there is one for each CPU, rounded down to a power of two. */
 #define RECORD_RINGS_MAX         8u
-/* About 2,500 lines. Pages that were never written take no memory: so all rings take at most 4 MiB in
- * a burst, and a quarter of that after it. */
+/* About 2,500 lines. Pages that were never written take no memory: so all rings take at most 4 MiB
+ * in a burst, and a quarter of that after it. */
 #define RECORD_RING_SIZE         (512u * 1024)
 /* So many bytes wake the writer; the rest is for calls that end until it has emptied the ring. */
 #define RECORD_RING_FILLING      (RECORD_RING_SIZE / 4)

@@ -52,6 +52,15 @@ static tr_status hang(struct tr_call *call) {
     return tr_fail(call, TR_CANCELLED, NULL, "told to end");
 }
 
+/* Repeats a secret, and has no word for it in its result. */
+static tr_status mirror(struct tr_call *call) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_printf(&text, "you said %s to me", tr_get_string(call, "password", "nothing"));
+    (void)tr_put_object(call, NULL);
+    (void)tr_put_string(call, "said", text.data);
+    return tr_put_end(call);
+}
+
 static tr_status login(struct tr_call *call) {
     (void)tr_put_object(call, NULL);
     (void)tr_put_string(call, "token", SECRET);
@@ -74,6 +83,13 @@ static const struct tr_tool hang_tool = {.size = sizeof hang_tool,
                                          .description = "Hang",
                                          .schema = "{\"type\":\"object\"}",
                                          .run = hang};
+static const struct tr_tool mirror_tool = {
+        .size = sizeof mirror_tool,
+        .name = "mirror",
+        .description = "Repeat",
+        .schema = "{\"type\":\"object\",\"properties\":{\"password\":{\"type\":\"string\","
+                  "\"format\":\"password\",\"default\":\"" SECRET "\"}}}",
+        .run = mirror};
 static const struct tr_tool login_tool = {
         .size = sizeof login_tool,
         .name = "login",
@@ -96,8 +112,8 @@ static void count_store_lines(void *user, enum toolrack_log_level level, const c
 }
 
 static void open_configured_host(const char *state_dir, const char *config_file) {
-    static const struct tr_tool *const table[] = {&echo_tool, &refuse_tool, &hang_tool,
-                                                  &login_tool};
+    static const struct tr_tool *const table[] = {&echo_tool, &refuse_tool, &hang_tool, &login_tool,
+                                                  &mirror_tool};
     const struct tr_plugin plugin = {.magic = TR_MAGIC,
                                      .size = sizeof plugin,
                                      .abi_major = TR_ABI_MAJOR,
@@ -405,21 +421,57 @@ static bool folder_has(const char *text) {
     return system(command) == 0;
 }
 
-static void check_secrets(const char *arguments, const char *text, const char *expected) {
-    static const char schema[] =
-            "{\"properties\":{\"s\":{\"writeOnly\":true},\"t\":{\"format\":\"password\"}}}";
-    yyjson_doc *of = yyjson_read(schema, sizeof schema - 1, 0);
+static void check_secrets_by(void (*collect)(yyjson_val *schema, yyjson_val *value,
+                                             struct buf *ret),
+                             const char *schema, const char *arguments, const char *text,
+                             const char *expected) {
+    yyjson_doc *of = yyjson_read(schema, strlen(schema), 0);
     yyjson_doc *doc = yyjson_read(arguments, strlen(arguments), 0);
     struct buf secrets = BUF_INIT;
     char room[256];
     assert_true(of != NULL && doc != NULL);
-    schema_collect_secrets(yyjson_doc_get_root(of), yyjson_doc_get_root(doc), &secrets);
+    collect(yyjson_doc_get_root(of), yyjson_doc_get_root(doc), &secrets);
     (void)snprintf(room, sizeof room, "%s", text);
     secrets_mask(&secrets, room);
     assert_string_equal(room, expected);
     buf_finish(&secrets);
     yyjson_doc_free(of);
     yyjson_doc_free(doc);
+}
+
+static void check_secrets(const char *arguments, const char *text, const char *expected) {
+    check_secrets_by(schema_collect_secrets,
+                     "{\"properties\":{\"s\":{\"writeOnly\":true},\"t\":{\"format\":"
+                     "\"password\"}}}",
+                     arguments, text, expected);
+}
+
+/* Wherever a secret may be among arguments, and whatever may take its place. */
+static void secrets_of_arguments_are_found_in_text(void **state) {
+    (void)state;
+    static const struct {
+        const char *arguments;
+        const char *text;
+        const char *expected;
+    } rows[] = {
+            {"{\"s\":\"abcd\",\"u\":\"efgh\"}", "abcd efgh", "*** efgh"},
+            {"{\"S\":\"abcd\",\"x\":{\"s\":[12345,true]}}", "abcd 12345 true", "*** *** true"},
+            {"{\"o\":\"{\\\"s\\\":\\\"abcd\\\",\\\"u\\\":\\\"efgh\\\"}\"}", "abcd efgh",
+             "*** efgh"},
+            {"{\"o\":\"{\\\"s\\\":\\\"abcd\"}", "{\\\"s\\\":\\\"abcd", "***"},
+            {"\"{\\\"s\\\":\\\"abcd\\\"}\"", "abcd", "***"},
+            {"\"\\\"{\\\\\\\"s\\\\\\\":\\\\\\\"abcd\\\\\\\"}\\\"\"", "abcd", "***"},
+            {"{\"arguments\":\"{\\\"s\\\":\\\"abcd\\\"}\"}", "abcd", "***"},
+            {"{}", "default-one default-two other", "*** *** other"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        check_secrets_by(
+                schema_collect_arguments,
+                "{\"properties\":{\"s\":{\"writeOnly\":true,\"default\":\"default-one\"},"
+                "\"u\":{\"default\":\"other\"},\"o\":{\"type\":\"object\",\"default\":{\"s\":"
+                "\"default-two\"},\"properties\":{\"u\":{},\"s\":{\"format\":\"password\"}}}}}",
+                rows[i].arguments, rows[i].text, rows[i].expected);
+    }
 }
 
 static void secrets_are_found_in_text(void **state) {
@@ -623,6 +675,24 @@ static void a_misspelled_secret_does_not_reach_the_disk(void **state) {
     yyjson_val *log = read_log(NULL);
     assert_string_equal(text_at(log, "/0/arguments"), "{\"user\":\"ann\",\"pasword\":\"***\"}");
     assert_string_equal(text_at(log, "/1/arguments"), "{\"user\":5,\"pasword\":\"***\"}");
+    toolrack_close(host);
+    host = NULL;
+    assert_false(folder_has(SECRET));
+}
+
+/* A result that has no schema repeats what a caller gave, or a default. */
+static void a_secret_that_a_result_repeats_does_not_reach_the_disk(void **state) {
+    (void)state;
+    open_host(dir);
+    assert_int_equal(call("mirror", "{\"password\":\"" SECRET "\"}"), 0);
+    assert_int_equal(call("mirror", "{}"), 0);
+    assert_int_equal(call("mirror", NULL), 0);
+    assert_int_equal(call("mirror", "{\"password\":\"no\"}"), 0);
+    yyjson_val *log = read_log(NULL);
+    assert_string_equal(text_at(log, "/0/result"), "{\"said\":\"you said *** to me\"}");
+    assert_string_equal(text_at(log, "/1/result"), "{\"said\":\"you said *** to me\"}");
+    assert_string_equal(text_at(log, "/2/result"), "{\"said\":\"you said *** to me\"}");
+    assert_string_equal(text_at(log, "/3/result"), "{\"said\":\"you said no to me\"}");
     toolrack_close(host);
     host = NULL;
     assert_false(folder_has(SECRET));
@@ -926,7 +996,7 @@ static void a_call_is_in_the_metrics_when_it_has_ended(void **state) {
         yyjson_val *times = yyjson_obj_get(hang_row, "times");
         assert_int_equal(yyjson_get_uint(yyjson_arr_get(times, i)), 0);
     }
-    assert_int_equal(number_at(root, "/registered/enabled"), 4);
+    assert_int_equal(number_at(root, "/registered/enabled"), 5);
     assert_int_equal(number_at(root, "/plugins/loaded") + number_at(root, "/plugins/stuck"), 1);
     assert_int_equal(number_at(root, "/unlogged/limit"), 0);
 }
@@ -1224,6 +1294,8 @@ int main(void) {
             TEST(what_a_schema_does_not_know_is_masked_beside_secrets),
             TEST(a_misspelled_secret_does_not_reach_the_disk),
             cmocka_unit_test(every_part_of_a_schema_can_hide),
+            cmocka_unit_test(secrets_of_arguments_are_found_in_text),
+            TEST(a_secret_that_a_result_repeats_does_not_reach_the_disk),
             TEST(each_end_of_a_call_is_logged_once),
             TEST(calls_of_many_threads_are_all_counted),
             TEST(what_does_not_fit_is_counted),
