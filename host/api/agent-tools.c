@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "format/definitions.h"
 #include "registry/text.h"
-#include "schema/secret.h"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
@@ -214,14 +213,4 @@ bool agent_tools_has(const struct agent_tools *tools, const struct toolrack_tool
     const char *name = wire;
     return tools->count > 0 &&
            bsearch(&name, tools->names, tools->count, sizeof *tools->names, compare_names) != NULL;
-}
-
-bool agent_tools_secrets(void *user, const char *name, yyjson_doc **ret) {
-    const struct agent_tools *tools = user;
-    yyjson_val *given = yyjson_doc_get_root(tools->given);
-    const char *own = yyjson_get_str(yyjson_obj_get(yyjson_obj_get(given, name), "name"));
-    CLEANUP(toolrack_tool_unrefp)
-    struct toolrack_tool *tool = toolrack_get(tools->host, own != NULL ? own : name);
-    *ret = NULL;
-    return tool == NULL || schema_read_secret(toolrack_tool_schema(tool), ret);
 }

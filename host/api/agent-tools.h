@@ -31,7 +31,3 @@ void agent_tools_finish(struct agent_tools *tools);
 
 /** Whether a tool is one of them. */
 bool agent_tools_has(const struct agent_tools *tools, const struct toolrack_tool *tool);
-
-/** Of a tool that the model calls, or has in a plan: see call_secrets_schema; `user` is a struct
- * agent_tools. */
-bool agent_tools_secrets(void *user, const char *name, yyjson_doc **ret);

@@ -5,6 +5,7 @@
 
 #include "api/agent-plan.h"
 #include "api/agent-results.h"
+#include "api/agent-secrets.h"
 #include "api/agent-tools.h"
 #include "api/answer.h"
 #include "api/host.h"
@@ -335,7 +336,7 @@ int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *o
                                     .check = check,
                                     .answer = plans ? agent_plan_answer : answer,
                                     .unfinished = unfinished,
-                                    .secrets = agent_tools_secrets,
+                                    .secrets = agent_secrets_look,
                                     .system = plans ? system.data : taken.system,
                                     .name = model.name,
                                     .query = query,

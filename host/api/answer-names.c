@@ -209,7 +209,6 @@ static void read_server(struct readings *readings, const char *name) {
 bool answer_names_find_prefixed(struct answer_names *names, const char *name, const char **ret_own,
                                 struct toolrack_tool **ret_tool) {
     struct readings readings = {.names = names};
-    const char *said = name;
     size_t word = any_word(name);
     while (word > 0 && readings.count == 0) {
         read_word(&readings, name, word);
@@ -226,8 +225,6 @@ bool answer_names_find_prefixed(struct answer_names *names, const char *name, co
     }
     *ret_own = readings.name;
     *ret_tool = readings.tool;
-    log_line(&names->host->log, LOG_INFO, "answer", "the model called %s as %s", readings.name,
-             said);
     return true;
 }
 

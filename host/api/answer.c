@@ -135,8 +135,12 @@ static bool answer_own(struct turn *turn, struct answer *answer) {
 static void find_call(struct turn *turn, struct answer *answer) {
     struct answer_names *names = &turn->names;
     const struct format_call *call = answer->call;
-    bool found = answer_names_find(names, call->name, &answer->name, &answer->tool) ||
-                 answer_names_find_prefixed(names, call->name, &answer->name, &answer->tool);
+    bool found = answer_names_find(names, call->name, &answer->name, &answer->tool);
+    if (!found && answer_names_find_prefixed(names, call->name, &answer->name, &answer->tool)) {
+        found = true;
+        log_line(&turn->host->log, LOG_INFO, "answer", "the model called %s as %s", answer->name,
+                 call->name);
+    }
     if (!found && names->is_limited) {
         answer->begun = true;
         answer_names_refuse(names, call->name, &answer->err);

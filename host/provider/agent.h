@@ -26,7 +26,7 @@ struct agent_options {
      * without calls. */
     int (*unfinished)(void *user, const char *message, size_t length, struct toolrack_text **ret,
                       struct toolrack_error *err);
-    call_secrets_schema *secrets; /**< NULL: no tool has any */
+    call_secrets_look *secrets; /**< NULL: no tool has any */
 
     const char *system;       /**< what the model gets: that of `app`, or more; NULL: none */
     const char *name;         /**< of the model in the configuration; NULL: it is not from there */

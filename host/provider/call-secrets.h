@@ -13,17 +13,26 @@
 #include "base/error.h"
 #include "toolrack/format.h"
 
-/** The schema of a tool's arguments, if it marks secrets.
- * @param name  of the tool, as the model has it, or as a node of a plan does
- * @param ret   to be freed by yyjson_doc_free(); NULL: there is no such tool, or it has no secrets
+/** What is secret of the arguments of a call. */
+enum call_secrets {
+    CALL_SECRETS_NONE,
+    CALL_SECRETS_MARKED, /**< what the tool's schema marks */
+    CALL_SECRETS_ANY, /**< it is not known what: there is no such tool, and others have secrets */
+    CALL_SECRETS_PLAN /**< what is secret for the tools of a plan's nodes, and its inputs */
+};
+
+/** Find what is secret of the arguments of a call, or of a node of a plan.
+ * @param name        of the tool, as the model wrote it; "" for what is no name
+ * @param ret_schema  of what is marked; to be freed by yyjson_doc_free(); else it stays
  * @return false: no memory */
-typedef bool call_secrets_schema(void *user, const char *name, yyjson_doc **ret);
+typedef bool call_secrets_look(void *user, const char *name, enum call_secrets *ret_what,
+                               yyjson_doc **ret_schema);
 
 /** Append a message of a model with its secrets masked.
  * @param secrets  of all messages so far; those of this one are added
  * @return 0; TOOLRACK_E_NO_MEMORY. */
 int call_secrets_of_message(enum toolrack_format format, const char *message, size_t length,
-                            call_secrets_schema *schema, void *user, struct buf *secrets,
+                            call_secrets_look *look, void *user, struct buf *secrets,
                             struct buf *ret, struct toolrack_error *err);
 
 /** Append the results of calls, in which secrets are masked. @return as above */

@@ -144,8 +144,6 @@ void said_arguments(enum toolrack_format format, yyjson_val *message,
         } else {
             (void)snprintf(pointer, sizeof pointer, "%s", calls.places->arguments);
         }
-        if (name != NULL) {
-            take(user, name, pointer);
-        }
+        take(user, name != NULL ? name : "", pointer);
     }
 }

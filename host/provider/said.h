@@ -28,8 +28,8 @@ struct said_call {
 size_t said_calls(enum toolrack_format format, const char *message, size_t length,
                   void (*take)(void *user, const struct said_call *call), void *user);
 
-/** Call `take` with the name of each call in a model's message, and where its arguments are: a JSON
- * Pointer. */
+/** Call `take` with the name of each call in a model's message, or "" for what is no name, and
+ * where its arguments are: a JSON Pointer. */
 void said_arguments(enum toolrack_format format, yyjson_val *message,
                     void (*take)(void *user, const char *name, const char *pointer), void *user);
 

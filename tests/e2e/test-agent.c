@@ -855,6 +855,44 @@ static void a_secret_argument_is_shown_and_kept_nowhere(void **state) {
                     "/1/body/messages/2/content", "\"hunter2 is right\"");
 }
 
+/* By whatever name a tool is called, and wherever a secret is: what runs is masked as it is, and
+ * what does not run is masked since nobody knows what is in it. */
+static void a_secret_in_an_odd_call_is_shown_and_kept_nowhere(void **state) {
+    (void)state;
+    need_provider();
+    write_login();
+    static const struct {
+        const char *model;
+        const char *plan;
+        const char *shown;
+    } rows[] = {
+            {"logs-in-oddly", NULL,
+             "toolrack: calls functions.login {\"password\":\"***\"}\n"
+             "toolrack: calls mcp__login__login {\"password\":\"***\"}\n"
+             "toolrack: calls log_in {\"password\":\"***\"}\n"
+             "toolrack: calls login {\"input\":{\"password\":\"***\"}}\n"
+             "toolrack: calls login {\"pasword\":\"***\"}\n"},
+            {"plans-to-log-in", "--plan",
+             "\"k\":\"***\"}}\n*password\\\":\\\"****calls functions.run_plan "
+             "*\"password\":\"***\"}"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char pattern[512];
+        (void)snprintf(pattern, sizeof pattern, "*%s*", rows[i].shown);
+        (void)unlink("odd.jsonl");
+        struct run run = AGENT(rows[i].model, "--config", "login.json", "--transcript", "odd.jsonl",
+                               rows[i].plan);
+        assert_int_equal(run.exit, 0);
+        EXPECT_MATCH(run.err, pattern);
+        assert_null(strstr(run.err, "hunter"));
+        run_finish(&run);
+        char *kept = read_kept("odd.jsonl");
+        assert_null(strstr(kept, "hunter2 is right"));
+        assert_null(strstr(kept, "\"hunter"));
+        free(kept);
+    }
+}
+
 /* -------------------------------------------------------------- long results */
 
 /* A configuration with the tool `book`, whose result has 6,000 bytes: some letters, then characters
@@ -1591,6 +1629,7 @@ int main(void) {
             TEST(what_a_server_does_not_know_is_remembered),
             TEST(calls_of_a_message_that_is_cut_off_are_answered),
             TEST(a_secret_argument_is_shown_and_kept_nowhere),
+            TEST(a_secret_in_an_odd_call_is_shown_and_kept_nowhere),
             TEST(only_tools_that_are_offered_run),
             TEST(what_is_left_out_is_told),
             TEST(a_stream_may_be_cut_anywhere),

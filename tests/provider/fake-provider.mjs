@@ -348,6 +348,14 @@ const parts = {
         '> A quote\n> of two lines.\n\n| Name | Count |\n|:-----|------:|\n| apples | 3 |\n| *pears* | 1200 |\n\n---\n\nThe end', calls: []}), how: 'cut'},
     'asks': {say: twoTurns([{name: 'asks', args: {}}, add(2, 3)])},
     'logs-in': {say: twoTurns([{name: 'login', args: {user: 'ada', password: 'hunter2'}}])},
+    // By names that mean the tool, and one that means none; and with what is a secret in another place.
+    'logs-in-oddly': {say: twoTurns([...['functions.login', 'mcp__login__login', 'log_in'].map((name) => ({name, args: {password: 'hunter2'}})),
+                                     {name: 'login', args: {input: {password: 'hunter3'}}}, {name: 'login', args: {pasword: 'hunter4'}}])},
+    'plans-to-log-in': {say: inTurn(
+        {name: 'run_plan', args: {plan: {nodes: [{id: 'a', tool: 'login', arguments: {password: {$ref: '#/inputs/k'}}}],
+                                         inputs: {k: {type: 'string', format: 'password'}}}, inputs: {k: 'hunter2'}}},
+        {name: 'run_plan', args: {plan: JSON.stringify({nodes: [{id: 'a', tool: 'login', arguments: {password: 'hunter3'}}]})}},
+        {name: 'functions.run_plan', args: {plan: {nodes: [{id: 'a', tool: 'functions.login', arguments: {password: 'hunter4'}}]}}})},
     'groups': {say: twoTurns([add(2, 3), {name: 'fails', args: {}}, {name: 'slow', args: {}}], 'Both at **once**.\n')},
     'calls-many': {say: (results) => (results.length === 0 ? {text: '', calls: Array(73).fill(add(2, 3))} : {text: `${results.length}`, calls: []})},
     'floods': {say: () => ({text: '', calls: Array(1025).fill(add(2, 3))})},

@@ -1485,9 +1485,16 @@ static const char secret_schema[] =
         "{\"type\":\"object\",\"properties\":{\"user\":{\"type\":\"string\"},"
         "\"pin\":{\"type\":\"string\",\"format\":\"password\"}}}";
 
-static bool schema_of(void *user, const char *name, yyjson_doc **ret) {
+static bool look_up(void *user, const char *name, enum call_secrets *ret_what,
+                    yyjson_doc **ret_schema) {
     (void)user;
-    *ret = strcmp(name, "login") == 0 ? yyjson_read(secret_schema, strlen(secret_schema), 0) : NULL;
+    *ret_what = strcmp(name, "login") == 0      ? CALL_SECRETS_MARKED
+                : strcmp(name, "run_plan") == 0 ? CALL_SECRETS_PLAN
+                : strcmp(name, "add") == 0      ? CALL_SECRETS_NONE
+                                                : CALL_SECRETS_ANY;
+    if (*ret_what == CALL_SECRETS_MARKED) {
+        *ret_schema = yyjson_read(secret_schema, strlen(secret_schema), 0);
+    }
     return true;
 }
 
@@ -1495,7 +1502,7 @@ static bool schema_of(void *user, const char *name, yyjson_doc **ret) {
 static void expect_masked(enum toolrack_format format, struct buf *secrets, const char *message,
                           const char *wanted) {
     CLEANUP(buf_finish) struct buf masked = BUF_INIT;
-    assert_int_equal(call_secrets_of_message(format, message, strlen(message), schema_of, NULL,
+    assert_int_equal(call_secrets_of_message(format, message, strlen(message), look_up, NULL,
                                              secrets, &masked, NULL),
                      0);
     assert_string_equal(masked.data, wanted);
@@ -1548,6 +1555,52 @@ static void secrets_of_calls_are_not_kept(void **state) {
              "{\"tool_calls\":[{\"function\":{\"name\":\"run_plan\",\"arguments\":{\"plan\":{"
              "\"nodes\":[{\"id\":\"n\",\"tool\":\"add\",\"arguments\":{\"pin\":\"1234\"},"
              "\"fallback\":{\"tool\":\"login\",\"arguments\":{\"pin\":\"***\"}}}]}}}}]}"},
+#define PLAN(arguments) \
+    "{\"tool_calls\":[{\"function\":{\"name\":\"run_plan\",\"arguments\":" arguments "}}]}"
+            /* As text, with values of its inputs, one of which it does not know, and items. */
+            {TOOLRACK_FORMAT_OLLAMA,
+             PLAN("{\"arguments\":{\"plan\":\"{\\\"nodes\\\":[{\\\"tool\\\":\\\"login\\\","
+                  "\\\"arguments\\\":{\\\"pin\\\":\\\"4711\\\"}}],\\\"note\\\":\\\"4711\\\"}\"}}"),
+             PLAN("{\"arguments\":{\"plan\":\"{\\\"nodes\\\":[{\\\"tool\\\":\\\"login\\\","
+                  "\\\"arguments\\\":{\\\"pin\\\":\\\"***\\\"}}],\\\"note\\\":\\\"***\\\"}\"}}")},
+            {TOOLRACK_FORMAT_OLLAMA,
+             PLAN("{\"plan\":{\"inputs\":{\"k\":{\"format\":\"password\",\"default\":\"pass "
+                  "word\"},"
+                  "\"u\":{}},\"nodes\":[{\"tool\":\"add\",\"arguments\":{\"a\":{\"$ref\":"
+                  "\"#/inputs/k\"}}}]},\"inputs\":{\"k\":\"abc\",\"K\":\"4711\",\"u\":\"ann\"}}"),
+             PLAN("{\"plan\":{\"inputs\":{\"k\":{\"format\":\"password\",\"default\":\"***\"},"
+                  "\"u\":{}},\"nodes\":[{\"tool\":\"add\",\"arguments\":{\"a\":{\"$ref\":"
+                  "\"#/inputs/k\"}}}]},\"inputs\":{\"k\":\"***\",\"K\":\"***\",\"u\":\"ann\"}}")},
+            {TOOLRACK_FORMAT_OLLAMA,
+             PLAN("{\"nodes\":[{\"tool\":\"login\",\"for_each\":[\"4711\"],\"arguments\":{\"user\":"
+                  "\"ann\"}},{\"tool\":\"logout\",\"arguments\":{\"pin\":\"1234\"}}]}"),
+             PLAN("{\"nodes\":[{\"tool\":\"login\",\"for_each\":[\"***\"],\"arguments\":{\"user\":"
+                  "\"ann\"}},{\"tool\":\"logout\",\"arguments\":{\"pin\":\"***\"}}]}")},
+            {TOOLRACK_FORMAT_OLLAMA,
+             PLAN("{\"nodes\":[{\"tool\":\"add\",\"arguments\":\"{\\\"pin\\\": 4711}\"}]}"),
+             PLAN("{\"nodes\":[{\"tool\":\"add\",\"arguments\":\"{\\\"pin\\\": 4711}\"}]}")},
+            {TOOLRACK_FORMAT_OLLAMA,
+             PLAN("{\"plan\":{\"inputs\":{\"k\":{\"writeOnly\":true,\"default\":\"4711\"}},"
+                  "\"nodes\":[]}}"),
+             PLAN("{\"plan\":{\"inputs\":{\"k\":{\"writeOnly\":true,\"default\":\"***\"}},"
+                  "\"nodes\":[]}}")},
+            /* No tool has this name. Another text is not what it was given. */
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"content\":[{\"type\":\"text\",\"text\":\"4711\"},{\"type\":\"tool_use\",\"name\":"
+             "\"log_in\",\"input\":{\"pin\":\"4711\",\"n\":[1]}}]}",
+             "{\"content\":[{\"type\":\"text\",\"text\":\"4711\"},{\"type\":\"tool_use\",\"name\":"
+             "\"log_in\",\"input\":{\"pin\":\"***\",\"n\":\"***\"}}]}"},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"tool_calls\":[{\"function\":{\"name\":5,\"arguments\":\"{\\\"pin\\\":4711}\"}}]}",
+             "{\"tool_calls\":[{\"function\":{\"name\":5,\"arguments\":\"{\\\"pin\\\":\\\"***\\\"}"
+             "\"}}]}"},
+            /* Wherever it stood, it is masked where it is repeated. */
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"content\":\"use 4711 as 1234\",\"tool_calls\":[{\"function\":{\"name\":\"login\","
+             "\"arguments\":\"{\\\"input\\\":{\\\"pin\\\":\\\"4711\\\"},\\\"Pin\\\":1234}\"}}]}",
+             "{\"content\":\"use *** as ***\",\"tool_calls\":[{\"function\":{\"name\":\"login\","
+             "\"arguments\":\"{\\\"input\\\":{\\\"pin\\\":\\\"***\\\"},\\\"Pin\\\":\\\"***\\\"}\"}}"
+             "]}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         CLEANUP(buf_finish) struct buf secrets = BUF_INIT;
