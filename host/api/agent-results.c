@@ -123,7 +123,7 @@ static bool keep(void *user, const struct format_call *call, char *text, size_t 
     struct agent_results *results = user;
     struct toolrack_error err = {0};
     uint64_t number = 0;
-    int code = results_keep(results->store, text, length, &number, &err);
+    int code = results_keep(results->store, text, &length, &number, &err);
     if (code == TOOLRACK_E_NO_MEMORY) {
         return false;
     }

@@ -777,7 +777,7 @@ static int open_parts(struct agent *agent, struct toolrack_error *err) {
         code = key_add_headers(&agent->key, app->headers, err);
     }
     if (code == 0 && agent->options->results != NULL) {
-        results_set_key(agent->options->results, &agent->key);
+        results_hide(agent->options->results, &agent->key, &agent->secrets);
     }
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *tools = NULL;
     if (code == 0) {
@@ -836,7 +836,7 @@ int agent_run(const struct agent_options *options, struct agent_outcome *ret,
     conversation_finish(&agent.conversation);
     http_destroy(agent.http);
     if (options->results != NULL) {
-        results_set_key(options->results, NULL);
+        results_hide(options->results, NULL, NULL);
     }
     key_finish(&agent.key);
     if (agent.secrets.data != NULL) {

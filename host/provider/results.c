@@ -18,6 +18,7 @@
 #include "base/own-folder.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "schema/secret.h"
 
 /* Invariants:
  *
@@ -27,7 +28,8 @@
 struct results {
     char *folder; /* NULL: in memory */
     char *conversation;
-    const struct key *key; /* NULL: none */
+    const struct key *key;     /* NULL: none */
+    const struct buf *secrets; /* NULL: none */
     struct buf *texts;
     uint64_t count;
     uint64_t bytes; /* of the texts */
@@ -132,8 +134,9 @@ void results_destroy(struct results *results) {
     }
 }
 
-void results_set_key(struct results *results, const struct key *key) {
+void results_hide(struct results *results, const struct key *key, const struct buf *secrets) {
     results->key = key;
+    results->secrets = secrets;
 }
 
 uint64_t results_count(const struct results *results) {
@@ -276,17 +279,34 @@ static int keep_in_memory(struct results *results, const char *text, size_t leng
     return 0;
 }
 
-int results_keep(struct results *results, char *text, size_t length, uint64_t *ret_number,
+/* Mask secrets in place, before and behind each zero. @return the length that is left */
+static size_t mask(const struct buf *secrets, char *text, size_t length) {
+    size_t to = 0;
+    for (size_t at = 0; at <= length;) {
+        const size_t size = strlen(text + at) + 1;
+        secrets_mask(secrets, text + at);
+        const size_t left = strlen(text + at) + 1;
+        memmove(text + to, text + at, left);
+        to += left;
+        at += size;
+    }
+    return to - 1;
+}
+
+int results_keep(struct results *results, char *text, size_t *length, uint64_t *ret_number,
                  struct toolrack_error *err) {
     if (results->key != NULL) {
-        key_redact(results->key, text, length);
+        key_redact(results->key, text, *length);
+    }
+    if (results->secrets != NULL) {
+        *length = mask(results->secrets, text, *length);
     }
     if (results->count >= RESULTS_MAX) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "a conversation keeps at most %u long results", RESULTS_MAX);
     }
-    int code = results->folder != NULL ? keep_file(results, text, length, err)
-                                       : keep_in_memory(results, text, length, err);
+    int code = results->folder != NULL ? keep_file(results, text, *length, err)
+                                       : keep_in_memory(results, text, *length, err);
     if (code == 0) {
         *ret_number = results->count;
     }

@@ -4,7 +4,7 @@
  * Each is a file of the folder `results` of the state folder, which only its owner can read:
  * "CONVERSATION.NUMBER". Without a state folder they are in memory. A model names a result by its
  * number alone: there is no way to the result of another conversation, or to any other file. What
- * is kept has no key. */
+ * is kept has no key, and no secret of the conversation's calls. */
 #pragma once
 
 #include <stdbool.h>
@@ -36,8 +36,9 @@ int results_create(const char *state_dir, const char *conversation, struct resul
 /** Files stay. NULL is ignored. */
 void results_destroy(struct results *results);
 
-/** Overwrite this key in all that is kept from now on; borrowed. */
-void results_set_key(struct results *results, const struct key *key);
+/** Overwrite this key in all that is kept from now on, and mask these secrets, which may become
+ * more; borrowed. NULL: there are none. */
+void results_hide(struct results *results, const struct key *key, const struct buf *secrets);
 
 /** Remove the files of a conversation that is removed.
  * @return 0; TOOLRACK_E_IO. */
@@ -46,11 +47,13 @@ int results_forget(const char *state_dir, const char *conversation, struct toolr
 /** The number of results that were kept, so that their numbers are from 1 to this. */
 uint64_t results_count(const struct results *results);
 
-/** Keep a text, which is UTF-8.
- * @param text        the keys in it are overwritten in place
+/** Keep a text, which is UTF-8, with a zero behind it.
+ * @param text        the keys in it are overwritten in place, and the secrets are masked, so that
+ * no two parts of it have one between them
+ * @param length      its length, also if this fails; a mask is shorter than what it hides
  * @param ret_number  receives its number
  * @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
-int results_keep(struct results *results, char *text, size_t length, uint64_t *ret_number,
+int results_keep(struct results *results, char *text, size_t *length, uint64_t *ret_number,
                  struct toolrack_error *err);
 
 /** A part of a result. */

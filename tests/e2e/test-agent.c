@@ -818,19 +818,22 @@ static void a_transcript_is_for_its_owner(void **state) {
 /* -------------------------------------------------------------- secrets */
 
 /* The configuration of a tool whose parameter is a secret, which its result repeats. */
-static void write_login(void) {
-    e2e_write("login.json",
-              "{\"tools\": [{\"name\": \"login\", \"description\": \"Log in\", \"type\": "
-              "\"function\", \"parameters\": {\"type\": \"object\", \"properties\": {\"user\": "
-              "{\"type\": \"string\"}, \"password\": {\"type\": \"string\", \"writeOnly\": "
-              "true}}}, \"implementation\": {\"type\": \"mock\", \"mock_response\": "
-              "\"hunter2 is right\"}}]}");
+static void write_login(const char *result) {
+    char text[4096];
+    (void)snprintf(
+            text, sizeof text,
+            "{\"tools\": [{\"name\": \"login\", \"description\": \"Log in\", \"type\": "
+            "\"function\", \"parameters\": {\"type\": \"object\", \"properties\": {\"user\": "
+            "{\"type\": \"string\"}, \"password\": {\"type\": \"string\", \"writeOnly\": "
+            "true}}}, \"implementation\": {\"type\": \"mock\", \"mock_response\": \"%s\"}}]}",
+            result);
+    e2e_write("login.json", text);
 }
 
 static void a_secret_argument_is_shown_and_kept_nowhere(void **state) {
     (void)state;
     need_provider();
-    write_login();
+    write_login("hunter2 is right");
     static const char *const formats[] = {"openai", "openai-responses", "anthropic", "gemini",
                                           "ollama"};
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
@@ -860,7 +863,7 @@ static void a_secret_argument_is_shown_and_kept_nowhere(void **state) {
 static void a_secret_in_an_odd_call_is_shown_and_kept_nowhere(void **state) {
     (void)state;
     need_provider();
-    write_login();
+    write_login("hunter2 is right");
     static const struct {
         const char *model;
         const char *plan;
@@ -891,6 +894,25 @@ static void a_secret_in_an_odd_call_is_shown_and_kept_nowhere(void **state) {
         assert_null(strstr(kept, "\"hunter"));
         free(kept);
     }
+}
+
+/* The model is given the first 256 bytes of the result: the secret would be half in it. */
+static void a_secret_at_the_cut_of_a_long_result_is_kept_nowhere(void **state) {
+    (void)state;
+    need_provider();
+    char text[2048];
+    int length = snprintf(text, sizeof text, "%0*dhunter2", 253, 0);
+    memset(text + length, '1', sizeof text - 1 - (size_t)length);
+    text[sizeof text - 1] = '\0';
+    write_login(text);
+    EXPECT(AGENT("logs-in", "--config", "login.json", "--transcript", "cut.jsonl", "--max-result",
+                 "1024"),
+           0, "The sum is *", NULL);
+    char *kept = read_kept("cut.jsonl");
+    assert_non_null(
+            strstr(kept, "0***\\n\\n[These are the first 256 bytes of a result that has 2043."));
+    assert_null(strstr(kept, "0hun"));
+    free(kept);
 }
 
 /* -------------------------------------------------------------- long results */
@@ -1630,6 +1652,7 @@ int main(void) {
             TEST(calls_of_a_message_that_is_cut_off_are_answered),
             TEST(a_secret_argument_is_shown_and_kept_nowhere),
             TEST(a_secret_in_an_odd_call_is_shown_and_kept_nowhere),
+            TEST(a_secret_at_the_cut_of_a_long_result_is_kept_nowhere),
             TEST(only_tools_that_are_offered_run),
             TEST(what_is_left_out_is_told),
             TEST(a_stream_may_be_cut_anywhere),

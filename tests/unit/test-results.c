@@ -43,8 +43,9 @@ static struct results *open_results(const char *state_dir, const char *conversat
 
 static uint64_t keep(struct results *results, const char *text) {
     CLEANUP(freep) char *copy = strdup(text);
+    size_t length = strlen(copy);
     uint64_t number = 0;
-    assert_int_equal(results_keep(results, copy, strlen(copy), &number, &err), 0);
+    assert_int_equal(results_keep(results, copy, &length, &number, &err), 0);
     return number;
 }
 
@@ -162,10 +163,33 @@ static void no_key_is_kept(void **state) {
     const struct key key = {.secrets = &secret, .secret_count = 1};
     for (size_t way = 0; way < WAYS; way++) {
         CLEANUP(results_destroyp) struct results *results = open_way(way);
-        results_set_key(results, &key);
+        results_hide(results, &key, NULL);
         assert_int_equal(keep(results, "a secret-key here"), 1);
         expect_part(results, 0, 6, "a ****", 0);
         expect_part(results, 6, 20, "****** here", 6);
+    }
+}
+
+/* The same of the secrets of calls, in place of which there is less. */
+static void no_secret_is_kept(void **state) {
+    (void)state;
+    static const char zero[] = "a hunter2\0hunter2, b";
+    CLEANUP(buf_finish) struct buf secrets = BUF_INIT;
+    for (size_t way = 0; way < WAYS; way++) {
+        CLEANUP(results_destroyp) struct results *results = open_way(way);
+        results_hide(results, NULL, &secrets);
+        buf_clear(&secrets);
+        assert_int_equal(keep(results, "a hunter2 here"), 1);
+        buf_add(&secrets, "hunter2", sizeof "hunter2");
+        expect_part(results, 0, 20, "a hunter2 here", 0); /* it was none */
+        char text[sizeof zero];
+        size_t length = sizeof zero - 1;
+        uint64_t number = 0;
+        memcpy(text, zero, sizeof zero);
+        assert_int_equal(results_keep(results, text, &length, &number, &err), 0);
+        assert_int_equal(length, sizeof "a ***\0***, b" - 1);
+        assert_memory_equal(text, "a ***\0***, b", length + 1);
+        results_hide(results, NULL, NULL);
     }
 }
 
@@ -244,7 +268,7 @@ static void memory_has_a_limit(void **state) {
     assert_non_null(text);
     memset(text, 'a', size);
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(results_keep(results, text, size, &number, &err), 0);
+        assert_int_equal(results_keep(results, text, &size, &number, &err), 0);
     }
     expect_read(results, 1, 0, TOOLRACK_E_NOT_FOUND);
     expect_read(results, 2, 0, 0);
@@ -256,12 +280,13 @@ static void a_full_disk_loses_nothing_kept(void **state) {
     char path[160];
     CLEANUP(results_destroyp) struct results *results = open_results(dir, "c");
     char text[] = "text";
+    size_t length = sizeof text - 1;
     uint64_t number = 0;
     (void)snprintf(path, sizeof path, "%s/results", dir);
     int fd =
             open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600); /* a file where the folder is to be */
     assert_int_equal(close(fd), 0);
-    assert_int_equal(results_keep(results, text, 4, &number, &err), TOOLRACK_E_IO);
+    assert_int_equal(results_keep(results, text, &length, &number, &err), TOOLRACK_E_IO);
     assert_int_equal(number, 0);
     assert_int_equal(results_count(results), 0);
     assert_int_equal(unlink(path), 0);
@@ -277,6 +302,7 @@ static void without_memory_it_says_so(void **state) {
         assert_int_equal(keep(results, "first x"), 1);
         for (unsigned n = 1; code == TOOLRACK_E_NO_MEMORY; n++) {
             char text[] = "x second";
+            size_t length = sizeof text - 1;
             struct results_part part = {.number = 1};
             CLEANUP(buf_finish) struct buf out = BUF_INIT;
             struct results *other = NULL;
@@ -285,7 +311,7 @@ static void without_memory_it_says_so(void **state) {
             assert_true(n < 200);
             failing_malloc_set(n);
             code = results_create(way == 0 ? dir : NULL, "c-1", &other, &err);
-            code = code < 0 ? code : results_keep(other, text, 8, &number, &err);
+            code = code < 0 ? code : results_keep(other, text, &length, &number, &err);
             code = code < 0 ? code : results_read(results, &part, 3, &out, &err);
             code = code < 0 ? code : results_find(results, &part, "x", &out, &count, &err);
             failing_malloc_set(0);
@@ -303,6 +329,7 @@ int main(void) {
             TEST(what_is_not_there_is_refused),
             TEST(places_of_a_text_are_found),
             TEST(no_key_is_kept),
+            TEST(no_secret_is_kept),
             TEST(each_conversation_has_its_own),
             TEST(an_odd_conversation_is_in_memory),
             TEST(files_are_private_and_no_links),
