@@ -32,6 +32,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/object.h"
+#include "base/own-folder.h"
 #include "base/ownership.h"
 #include "plugin/descriptor.h"
 
@@ -321,6 +322,10 @@ int stage_open(const char *dir, struct stage **ret, struct toolrack_error *err) 
     int code = make_folders(path);
     if (code < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot make the folder %s: %s", dir, strerror(-code));
+    }
+    code = own_folder_check(dir, false);
+    if (code == -ELOOP) { /* files of other programs would be taken for copies, and removed */
+        return error_set(err, TOOLRACK_E_REFUSED, "the folder %s: %s", dir, own_folder_words(code));
     }
     return open_existing(dir, ret, err);
 }

@@ -659,6 +659,25 @@ static void links_on_the_way_are_followed_and_what_they_lead_to_is_checked(void 
     assert_refused(&other, TOOLRACK_E_REFUSED, place->dir);
 }
 
+/* Copies would be made, and files of such names removed, wherever somebody has it lead. */
+static void the_folder_itself_is_no_link(void **state) {
+    struct place *place = *state;
+    char elsewhere[96];
+    char own[PATH_ROOM];
+    (void)snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", place->root);
+    assert_int_equal(mkdir(elsewhere, 0700), 0);
+    (void)snprintf(own, sizeof own, "%s/.tmp-mine", elsewhere);
+    put(own, "mine");
+    stage_close(open_stage(place));
+    char lock[PATH_ROOM];
+    (void)snprintf(lock, sizeof lock, "%s/lock", place->dir);
+    assert_int_equal(unlink(lock), 0);
+    assert_int_equal(rmdir(place->dir), 0);
+    assert_int_equal(symlink(elsewhere, place->dir), 0);
+    assert_refused(place, TOOLRACK_E_REFUSED, "link");
+    assert_int_equal(access(own, F_OK), 0);
+}
+
 static void a_folder_that_cannot_be_made_is_said(void **state) {
     struct place *place = *state;
     (void)snprintf(place->dir, sizeof place->dir, "%s/stage", place->source);
@@ -922,6 +941,7 @@ int main(void) {
             TEST(its_way_belongs_to_us_or_root),
             TEST(another_user_has_a_stage_too),
             TEST(links_on_the_way_are_followed_and_what_they_lead_to_is_checked),
+            TEST(the_folder_itself_is_no_link),
             TEST(a_folder_that_cannot_be_made_is_said),
             TEST(nothing_is_staged_where_nothing_can_be_loaded),
             TEST(leftovers_go_when_nobody_can_be_writing_them),
