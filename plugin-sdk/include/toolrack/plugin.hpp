@@ -383,6 +383,11 @@ template <class T, tr_kind Kind> struct TR_HIDDEN_ text_type {
         return T{value};
     }
     static stored copy(tr_call *call, std::string_view text) {
+        if (text.find('\0') != text.npos) {
+            throw error(TR_FAILED, "",
+                        "a text of the result has a zero character in it, which C takes "
+                        "for its end; leave it out, or return std::vector<std::byte>");
+        }
         auto *copied = static_cast<char *>(keep(call, nullptr, text.size() + 1));
         text.copy(copied, text.size());
         copied[text.size()] = '\0';

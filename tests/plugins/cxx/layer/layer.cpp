@@ -127,6 +127,13 @@ constexpr auto divide_tool =
                 .example(R"({"dividend": 6, "divisor": 3})", "2")
                 .example(R"({"dividend": 1, "divisor": 7})");
 
+std::string joined(bool by_zero) {
+    return {by_zero ? "a\0b" : "a b", 3};
+}
+constexpr auto joined_tool = tr::tool<joined>("cxx_joined", "Join two letters, for tests.",
+                                              tr::param("by_zero", "so that C would cut the text"))
+                                     .example(R"({"by_zero": false})", R"("a b")");
+
 void nothing() {
 }
 constexpr auto nothing_tool = tr::tool<nothing>("cxx_nothing", "Do nothing, for tests.")
@@ -190,5 +197,5 @@ TR_PLUGIN(tr::plugin("test.cxx_layer", "2.0.0")
                   .reads_env("LANG")
                   .open<open_it>()
                   .close<close_it>(),
-          same_place_tool, backwards_tool, many_tool, divide_tool, nothing_tool, reads_tool,
-          says_tool)
+          same_place_tool, backwards_tool, many_tool, divide_tool, joined_tool, nothing_tool,
+          reads_tool, says_tool)
