@@ -170,7 +170,8 @@ bool doubtful_root(yyjson_mut_val *schema, struct doubt *ret) {
 
 /* Members of other dialects, which are near keywords. */
 static bool is_of_others(const char *name) {
-    static const char *const names[] = {"example", "id", "nullable", "strict", "extends"};
+    static const char *const names[] = {"example", "id",      "nullable", "strict",
+                                        "extends", "comment", "typeof"};
     return strncmp(name, "x-", 2) == 0 || is_among(names, ARRAY_LENGTH(names), name);
 }
 

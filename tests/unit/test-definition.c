@@ -775,7 +775,7 @@ static void what_a_schema_was_meant_to_say_is_told(void **state) {
             {"{\"type\": \"object\", \"properties\": {\"a\": {\"pattern\": \"/^a$/i\"}}}",
              "a literal of JavaScript, which it takes for characters; write \"^a$\", and both"},
             {"{\"type\": \"object\", \"properties\": {\"propertys\": {\"pattern\": \"/etc/\", "
-             "\"example\": [1], \"x-enum\": [1], \"require\": 7}}}",
+             "\"example\": [1], \"x-enum\": [1], \"typeof\": \"f\", \"require\": 7}}}",
              NULL},
             {"{\"type\": \"object\", \"default\": {\"type\": \"a\"}, \"additionalProperties\": "
              "{\"type\": "
