@@ -11,7 +11,9 @@
  *  (4) A copy is found under the shared lock, so it exists until that stage is closed, unless the
  *      stage's own stage_collect() removes it.
  *  (5) Names that begin with TEMPORARY_PREFIX are unfinished copies while another stage has a lock,
- *      and otherwise leftovers of a crash. */
+ *      and otherwise leftovers of a crash.
+ *  (6) A temporary folder that nobody has a lock on is a leftover too, which whoever makes one
+ *      beside it removes. */
 #include "files/stage.h"
 
 #include <assert.h>
@@ -38,8 +40,12 @@
 
 static_assert(STAGE_HASH_SIZE == crypto_hash_sha256_BYTES, "what libsodium makes");
 
-#define LOCK_NAME        "lock"
-#define TEMPORARY_PREFIX ".tmp-"
+#define LOCK_NAME         "lock"
+#define TEMPORARY_PREFIX  ".tmp-"
+/* Names of temporary folders begin so. */
+#define TEMPORARY_FOLDER  "toolrack-stage-"
+/* Another process removed it meanwhile: another one is to be made. */
+#define TEMPORARY_REMOVED 1
 
 /* Digits of the hash in a name: enough to prevent two contents with the same name. */
 #define NAME_DIGITS        32u
@@ -185,8 +191,8 @@ static int newest_first(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
-static DIR *open_listing(const struct stage *stage) {
-    int fd = openat(stage->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+static DIR *open_listing(int folder) {
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (dir == NULL) {
         closep(&fd);
@@ -199,7 +205,7 @@ static DIR *open_listing(const struct stage *stage) {
 static bool list_entries(const struct stage *stage, const char *base, struct entries *ret) {
     *ret = (struct entries){0};
     arena_init(&ret->arena, NULL, 0);
-    DIR *dir = open_listing(stage);
+    DIR *dir = open_listing(stage->dir);
     if (dir == NULL) {
         return false;
     }
@@ -235,12 +241,12 @@ static bool list_entries(const struct stage *stage, const char *base, struct ent
 }
 
 /* Remove the entries whose names begin with `prefix`; all but "." and ".." with "". */
-static void remove_entries(const struct stage *stage, const char *prefix) {
-    DIR *dir = open_listing(stage);
+static void remove_entries(int folder, const char *prefix) {
+    DIR *dir = open_listing(folder);
     const struct dirent *one;
     while (dir != NULL && (one = readdir(dir)) != NULL) {
         if (strncmp(one->d_name, prefix, strlen(prefix)) == 0) {
-            (void)unlinkat(stage->dir, one->d_name, 0);
+            (void)unlinkat(folder, one->d_name, 0);
         }
     }
     if (dir != NULL) {
@@ -256,7 +262,7 @@ void stage_close(struct stage *stage) {
     }
     OBJECT_WIPE(stage, STAGE_MAGIC);
     if (stage->temporary) {
-        remove_entries(stage, "");
+        remove_entries(stage->dir, "");
         (void)rmdir(stage->path);
     }
     closep(&stage->lock);
@@ -305,7 +311,7 @@ static int open_existing(const char *dir, struct stage **ret, struct toolrack_er
                          strerror(errno));
     }
     if (set_lock(stage->lock, F_WRLCK)) { /* no other stage: remove leftovers of a crash */
-        remove_entries(stage, TEMPORARY_PREFIX);
+        remove_entries(stage->dir, TEMPORARY_PREFIX);
     }
     code = share_lock(stage, err);
     if (code == 0) {
@@ -330,9 +336,47 @@ int stage_open(const char *dir, struct stage **ret, struct toolrack_error *err) 
     return open_existing(dir, ret, err);
 }
 
+/* Remove a temporary folder of this user whose process has ended: nobody has its lock. One without
+ * a lock is being made. */
+static void remove_leftover(int above, const char *name) {
+    struct stat st;
+    CLEANUP(closep)
+    int dir = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    CLEANUP(closep) int lock = -1;
+    if (dir < 0 || fstat(dir, &st) < 0 || st.st_uid != geteuid()) {
+        return;
+    }
+    lock = openat(dir, LOCK_NAME, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (lock >= 0 && set_lock(lock, F_WRLCK)) {
+        remove_entries(dir, "");
+        (void)unlinkat(above, name, AT_REMOVEDIR);
+    }
+}
+
+/* In a folder that was judged when one was made in it. */
+static void remove_leftovers(const char *above) {
+    CLEANUP(closep) int folder = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = folder >= 0 ? open_listing(folder) : NULL;
+    const struct dirent *one;
+    while (dir != NULL && (one = readdir(dir)) != NULL) {
+        if (strncmp(one->d_name, TEMPORARY_FOLDER, strlen(TEMPORARY_FOLDER)) == 0) {
+            remove_leftover(folder, one->d_name);
+        }
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+}
+
+/* Whether it was taken for a leftover before it had its lock, which it keeps from now on. */
+static bool is_removed(const struct stage *stage) {
+    struct stat st;
+    return fstat(stage->lock, &st) == 0 && st.st_nlink == 0;
+}
+
 static int open_temporary_in(const char *above, struct stage **ret, struct toolrack_error *err) {
     char path[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s/toolrack-stage-XXXXXX", above);
+    int length = snprintf(path, sizeof path, "%s/" TEMPORARY_FOLDER "XXXXXX", above);
     if (length < 0 || length >= (int)sizeof path) {
         return error_set(err, TOOLRACK_E_IO, "the path %s is too long; choose another", above);
     }
@@ -345,7 +389,12 @@ static int open_temporary_in(const char *above, struct stage **ret, struct toolr
         (void)rmdir(path);
         return code;
     }
+    if (is_removed(*ret)) {
+        stage_close(*ret);
+        return TEMPORARY_REMOVED;
+    }
     (*ret)->temporary = true;
+    remove_leftovers(above);
     return 0;
 }
 
@@ -355,7 +404,9 @@ int stage_open_temporary(struct stage **ret, struct toolrack_error *err) {
     int code = TOOLRACK_E_IO;
     for (size_t i = 0; i < ARRAY_LENGTH(places) && code < 0; i++) {
         if (places[i] != NULL && places[i][0] == '/') {
-            code = open_temporary_in(places[i], ret, err);
+            do {
+                code = open_temporary_in(places[i], ret, err);
+            } while (code == TEMPORARY_REMOVED);
         }
     }
     return code;

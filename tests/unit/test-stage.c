@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -825,6 +826,48 @@ static void a_temporary_stage_leaves_nothing(void **state) {
     (void)unsetenv("TMPDIR");
 }
 
+/* As a process leaves it that is killed. */
+static void leave_one(const struct place *place) {
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct stage *stage = NULL;
+        struct staged staged;
+        _exit(stage_open_temporary(&stage, NULL) == 0 &&
+                              stage_copy(stage, place->source, NULL, STAGE_NEW, &staged, NULL) == 0
+                      ? 0
+                      : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void what_a_killed_process_left_is_removed(void **state) {
+    struct place *place = *state;
+    char path[PATH_ROOM];
+    put(place->source, "abc");
+    (void)setenv("TMPDIR", place->root, 1);
+    (void)unsetenv("XDG_RUNTIME_DIR");
+    struct stage *used = NULL;
+    assert_int_equal(stage_open_temporary(&used, NULL), 0);
+    leave_one(place); /* it removes none of one that is used */
+    assert_int_equal(count_names(place->root, "toolrack-stage-"), 2);
+    (void)snprintf(path, sizeof path, "%s/toolrack-stage-no", place->root); /* being made */
+    assert_int_equal(mkdir(path, 0700), 0);
+    (void)snprintf(path, sizeof path, "%s/toolrack-stage-link", place->root);
+    assert_int_equal(symlink(stage_path(used), path), 0);
+    struct stage *next = NULL;
+    assert_int_equal(stage_open_temporary(&next, NULL), 0);
+    assert_int_equal(count_names(place->root, "toolrack-stage-"), 4);
+    assert_content(copy(used, place->source, STAGE_NEW).path, "abc");
+    assert_content(copy(next, place->source, STAGE_NEW).path, "abc");
+    stage_close(next);
+    stage_close(used);
+    assert_int_equal(count_names(place->root, "toolrack-stage-"), 2);
+    (void)unsetenv("TMPDIR");
+}
+
 /* ------------------------------------------------------------ many at a time */
 
 #define COPIERS     4
@@ -948,6 +991,7 @@ int main(void) {
             TEST(the_last_two_contents_and_what_is_used_are_kept),
             TEST(nothing_goes_while_another_has_the_stage_open),
             TEST(a_temporary_stage_leaves_nothing),
+            TEST(what_a_killed_process_left_is_removed),
             TEST(many_may_copy_at_the_same_time),
             TEST(running_out_of_memory_is_an_error),
             TEST(a_copy_knows_the_name_of_its_file),
