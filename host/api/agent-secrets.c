@@ -45,11 +45,15 @@ static bool has_no_secrets(void *user, struct toolrack_tool *tool) {
     return !secretive->found && !secretive->no_memory;
 }
 
-/* A name that ends so means a plan, whatever is before it. */
+/* Whether a name is that of a plan, behind whatever word or server. */
 static bool means_plan(const char *name) {
-    static const char plan[] = PLAN_WORDS_TOOL;
     size_t length = strlen(name);
-    return length >= sizeof plan - 1 && strcmp(name + length - (sizeof plan - 1), plan) == 0;
+    size_t before = length - strlen(PLAN_WORDS_TOOL);
+    if (length < strlen(PLAN_WORDS_TOOL) || strcmp(name + before, PLAN_WORDS_TOOL) != 0) {
+        return false;
+    }
+    return before == 0 || strchr(".:", name[before - 1]) != NULL ||
+           (before > 1 && strncmp(name + before - 2, "__", 2) == 0);
 }
 
 bool agent_secrets_look(void *user, const char *name, enum call_secrets *ret_what,
@@ -66,6 +70,10 @@ bool agent_secrets_look(void *user, const char *name, enum call_secrets *ret_wha
     if (is_own(&names, tools->results, name)) {
         return true;
     }
+    if (tools->app->plan != 0 && means_plan(name)) {
+        *ret_what = CALL_SECRETS_PLAN;
+        return true;
+    }
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = find_called(&names, name);
     if (names.no_memory) {
         return false;
@@ -74,10 +82,6 @@ bool agent_secrets_look(void *user, const char *name, enum call_secrets *ret_wha
         bool is_read = schema_read_secret(toolrack_tool_schema(tool), ret_schema);
         *ret_what = *ret_schema != NULL ? CALL_SECRETS_MARKED : CALL_SECRETS_NONE;
         return is_read;
-    }
-    if (tools->app->plan != 0 && means_plan(name)) {
-        *ret_what = CALL_SECRETS_PLAN;
-        return true;
     }
     struct secretive secretive = {false, false};
     registry_visit(tools->host->registry, has_no_secrets, &secretive);
