@@ -86,6 +86,9 @@ int calls_make(struct toolrack *host, const char *name, struct toolrack_tool *to
     struct toolrack_error unheard;
     // cppcheck-suppress uninitvar ; it is only written to
     err = err != NULL ? err : &unheard;
+    if (host_check_process(host, err) < 0) {
+        return err->code;
+    }
     struct call_time time = begin(host, tool, options);
     if (!plugin_may_be_stale(tool->reg->plugin)) {
         return call_copied(host, tool, arguments, length, parsed, options, time, ret, err);
@@ -127,6 +130,10 @@ int toolrack_submit(struct toolrack *host, const char *name, const char *argumen
     if (tool == NULL) {
         return registry_not_called(host->registry, name, err);
     }
+    int code = host_check_process(host, err);
+    if (code < 0) {
+        return code;
+    }
     struct call_time time = begin(host, tool, options);
     /* For the app a job is a struct toolrack_call. */
     return pool_submit(host->pool, name, tool, arguments, length_of(arguments), options, &time,
@@ -137,6 +144,10 @@ int toolrack_submit_tool(struct toolrack *host, struct toolrack_tool *tool, cons
                          size_t length, const struct toolrack_call_options *options,
                          toolrack_done *done, void *user, struct toolrack_call **ret,
                          struct toolrack_error *err) {
+    int code = host_check_process(host, err);
+    if (code < 0) {
+        return code;
+    }
     struct call_time time = begin(host, tool, options);
     return pool_submit(host->pool, NULL, tool, arguments, length, options, &time, done, user,
                        (struct job **)ret, err);

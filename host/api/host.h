@@ -75,6 +75,7 @@ struct toolrack {
     struct notices *notices;    /* what plugins report by their extensions */
     struct offer_keys *offered; /* what they list beside tools, as far as it is known */
     struct own_settings *own;   /* of which it enabled and disabled tools of its own */
+    unsigned forked;            /* of the process that opened it: see base/forked.h */
     struct lock closing_lock;   /* guards the next: who reads the registry for an event holds it */
     bool closing;               /* the registry is being destroyed */
 
@@ -104,6 +105,11 @@ struct toolrack {
 /** Read the administrator's settings from the store; used as registry_options.settings. */
 int host_settings(void *user, registry_take_setting *take, struct registry_views *views,
                   struct toolrack_error *err);
+
+/** Refuse to use a host that came here by fork(): its threads are not here, and its workers, its
+ * store and its locks are those of the process that opened it.
+ * @return 0; TOOLRACK_E_INVALID */
+int host_check_process(const struct toolrack *host, struct toolrack_error *err);
 
 /** Send an event to the app; one about a tool, or about a plugin. */
 void host_tell(struct toolrack *host, const struct toolrack_event *event);

@@ -209,6 +209,10 @@ static int ask(struct offering *offering, size_t at, enum offer offer, uint64_t 
     if (tool == NULL) {
         return error_oom(err);
     }
+    int code = host_check_process(host, err);
+    if (code < 0) {
+        return code;
+    }
     bool learns = offering->learns;
     const struct toolrack_call_options options =
             learns ? learning_options(offering) : offering->options;
@@ -218,9 +222,9 @@ static int ask(struct offering *offering, size_t at, enum offer offer, uint64_t 
     atomic_fetch_add_explicit(&offering->refs, 1, memory_order_relaxed);
     CLEANUP(offering_unrefp) struct offering *held = offering;
     CLEANUP(job_unrefp) struct job *job = NULL;
-    int code = pool_submit(host->pool, NULL, tool, learns ? "{}" : offering->arguments,
-                           learns ? 2 : offering->length, &options, &time, step_done, offering,
-                           &job, err);
+    code = pool_submit(host->pool, NULL, tool, learns ? "{}" : offering->arguments,
+                       learns ? 2 : offering->length, &options, &time, step_done, offering, &job,
+                       err);
     if (code < 0) {
         return code;
     }

@@ -14,6 +14,7 @@
 #include "api/plan-tool.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/forked.h"
 #include "base/ownership.h"
 #include "base/sanitizer.h"
 #include "config/elsewhere.h"
@@ -28,6 +29,14 @@ const char *toolrack_version(void) {
 
 const char *toolrack_state_dir(const struct toolrack *host) {
     return host->places.state_dir;
+}
+
+int host_check_process(const struct toolrack *host, struct toolrack_error *err) {
+    return host->forked == forked_number()
+                   ? 0
+                   : error_set(err, TOOLRACK_E_INVALID,
+                               "the host was opened by another process, of which this is a fork; "
+                               "open one in this process");
 }
 
 /* ------------------------------------------------------------------ events */
@@ -293,6 +302,7 @@ static struct toolrack *host_create(const struct toolrack_options *options) {
         memcpy(&host->options, options,
                options->size < sizeof host->options ? options->size : sizeof host->options);
     }
+    host->forked = forked_number();
     arena_init(&host->arena, NULL, 0);
     lock_init(&host->closing_lock);
     runs_init(&host->runs);
@@ -721,6 +731,9 @@ static void finish(struct toolrack *host, bool leaves) {
 }
 
 static void close_host(struct toolrack *host, bool exits) {
+    if (host_check_process(host, NULL) < 0) {
+        return; /* all that it has is its process's, and its threads are not here to be awaited */
+    }
     notices_stop(host->notices);
     runs_stop(&host->runs); /* while calls of theirs still run */
     life_stop(host->life);  /* a reload that another host's decision began ends sooner */

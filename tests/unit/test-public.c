@@ -7,7 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/sanitizer.h"
+#include "patience.h"
 #include "toolrack/plan.h"
 #include "toolrack/plugin.h"
 #include "toolrack/serving.h"
@@ -234,8 +238,65 @@ static void arguments_are_checked_without_a_call(void **state) {
     toolrack_tool_unref(tool);
 }
 
+static void ignore_end(void *user, struct toolrack_result *result,
+                       const struct toolrack_error *err) {
+    (void)user;
+    (void)err;
+    toolrack_result_free(result);
+}
+
+/* In a child of fork(). @return the line of what is wrong; 0: nothing */
+static int use_as_child(void) {
+    struct toolrack_error *err = toolrack_error_create();
+    struct toolrack_result *result = NULL;
+    struct toolrack_call *call = NULL;
+    struct toolrack *own = NULL;
+    if (toolrack_call(host, "answer", "{\"n\":1}", NULL, &result, err) != TOOLRACK_E_INVALID ||
+        strcmp(toolrack_error_message(err), "the host was opened by another process, of which this "
+                                            "is a fork; open one in this process") != 0) {
+        return __LINE__;
+    }
+    if (toolrack_submit(host, "answer", "{\"n\":1}", NULL, ignore_end, NULL, &call, err) !=
+        TOOLRACK_E_INVALID) {
+        return __LINE__;
+    }
+    toolrack_close(host);
+    const struct toolrack_options options = {
+            .size = sizeof options, .config_file = "", .state_dir = "", .no_scan = 1};
+    /* ThreadSanitizer takes no threads of a child. */
+    if (!SANITIZER_THREAD && toolrack_open(&options, &own, NULL) != 0) {
+        return __LINE__;
+    }
+    toolrack_close(own);
+    toolrack_error_free(err);
+    return 0;
+}
+
+static void a_child_does_not_use_the_host_of_its_parent(void **state) {
+    (void)state;
+    struct toolrack_result *result = NULL;
+    assert_int_equal(toolrack_call(host, "answer", "{\"n\":1}", NULL, &result, NULL), 0);
+    toolrack_result_free(result);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        int line = use_as_child();
+        if (line != 0) {
+            (void)fprintf(stderr, "the child: line %d\n", line);
+        }
+        _exit(line != 0);
+    }
+    int status = 0;
+    assert_int_equal(patience_child(pid, &status), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(toolrack_call(host, "answer", "{\"n\":2}", NULL, &result, NULL), 0);
+    toolrack_result_free(result);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test_setup_teardown(a_child_does_not_use_the_host_of_its_parent, open_host,
+                                            close_host),
             cmocka_unit_test_setup_teardown(an_error_says_what_failed, open_host, close_host),
             cmocka_unit_test(no_error_says_that_memory_ran_out),
             cmocka_unit_test_setup_teardown(statistics_fill_what_the_program_knows, open_host,

@@ -269,7 +269,7 @@ struct toolrack_options {
  * @param options  borrowed during the call; NULL is all defaults
  * @return 0; TOOLRACK_E_INVALID for a configuration that is wrong (the message says where);
  *         TOOLRACK_E_IO for one that cannot be read; TOOLRACK_E_LIMIT_EXCEEDED for more than 65536
- *         tools; TOOLRACK_E_NO_MEMORY. A host does not survive fork(): open it in the child. */
+ *         tools; TOOLRACK_E_NO_MEMORY. A child of fork() opens its own host in its place. */
 TOOLRACK_API int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
                                struct toolrack_error *err);
 
