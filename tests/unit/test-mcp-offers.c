@@ -211,7 +211,9 @@ static void the_stateless_era_reads(void **state) {
             {GET("greet", "\"arguments\":[],"), "*\"code\":-32602*must be an object*"},
             {GET("none", ""), "*\"code\":-32602*unknown prompt: none; prompts/list has*"},
             {GET("gret", ""), "*\"code\":-32602*unknown prompt: gret; did you mean greet?*"},
-            {REQUEST("1", "prompts/get", META_NONE), "*\"code\":-32602*params.name*"},
+            {REQUEST("1", "prompts/get", META_NONE),
+             "*\"code\":-32602*params.name must be a string*"},
+            {GET("gr\\u0000eet", ""), "*\"code\":-32602*params.name has a zero character*"},
             {REQUEST("1", "completion/complete",
                      "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"greet\"},\"argument\":{\"name\":"
                      "\"who\",\"value\":\"w\"}," META_NONE),

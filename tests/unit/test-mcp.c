@@ -166,6 +166,7 @@ static void tools_are_called_in_the_handshake_era(void **state) {
             {CALL("1", "ecko", ""),
              "*\"error\":{\"code\":-32602,*unknown tool: ecko; did you mean echo*"},
             {CALL("1", "", ""), "*\"code\":-32602*"},
+            {CALL("1", "ec\\u0000ho", ""), "*\"code\":-32602*params.name has a zero character*"},
             {CALL("1", "echo", ",\"arguments\":[]"), "*\"code\":-32602*"},
             {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":1}}",
              "*\"code\":-32602*"},

@@ -145,7 +145,8 @@ static void end_check(struct request *request, const struct toolrack_result *res
 void prompts_get(struct request *request, yyjson_val *params) {
     const char *name = rpc_string(params, "name");
     if (name == NULL) {
-        request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "params.name must be a string");
+        request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "params.name %s",
+                     rpc_string_fault(params, "name"));
         return;
     }
     if (!offers_check_scope(request, "the prompt")) {

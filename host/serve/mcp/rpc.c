@@ -19,6 +19,12 @@ const char *rpc_string(yyjson_val *object, const char *key) {
     return text != NULL && strlen(text) == yyjson_get_len(value) ? text : NULL;
 }
 
+const char *rpc_string_fault(yyjson_val *object, const char *key) {
+    return yyjson_is_str(yyjson_obj_get(object, key))
+                   ? "has a zero character (\\u0000) in it; leave it out"
+                   : "must be a string";
+}
+
 /* Whether the text of a number is one of an integer: 12, -3, 1.0. */
 static bool is_integer(const char *text, size_t length) {
     size_t at = length > 0 && text[0] == '-';
@@ -131,7 +137,9 @@ static void classify(struct rpc_message *message, yyjson_val *root, const yyjson
     message->method_length = yyjson_get_len(method);
     message->params = yyjson_obj_get(root, "params");
     if (message->method == NULL) {
-        set_broken(message, RPC_INVALID_REQUEST, "the member \"method\" must be a string");
+        set_broken(message, RPC_INVALID_REQUEST,
+                   yyjson_is_str(method) ? "the member \"method\" has a zero character in it"
+                                         : "the member \"method\" must be a string");
     } else if (yyjson_is_null(message->params)) {
         message->params = NULL; /* some clients write null for none */
     } else if (message->params != NULL && !yyjson_is_obj(message->params)) {

@@ -53,6 +53,8 @@ bool rpc_read(char *text, size_t length, const yyjson_alc *alc, struct rpc_messa
 
 /** The string of a member, or NULL: absent, or no string, or one with a zero character in it. */
 const char *rpc_string(yyjson_val *object, const char *key);
+/** What is wrong with a member for which that is NULL, as words behind its name. */
+const char *rpc_string_fault(yyjson_val *object, const char *key);
 
 /** An object that stands as JSON text in a string, as models write one, read with `alc`; any other
  * value as it is, and so is text with a member twice, or nested deeper than a message may be. */

@@ -254,7 +254,8 @@ void tools_call(struct request *request, yyjson_val *params) {
     const yyjson_alc alc = arena_alc(&request->arena);
     yyjson_val *arguments = rpc_object(yyjson_obj_get(params, "arguments"), &alc);
     if (name == NULL) {
-        request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "params.name must be a string");
+        request_fail(request, 0, RPC_INVALID_PARAMS, NULL, "params.name %s",
+                     rpc_string_fault(params, "name"));
         return;
     }
     enum search_tool search = catalogue_is_search(request->mcp, &request->principal)
