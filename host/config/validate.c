@@ -325,6 +325,16 @@ static void tell_unknown(struct walk *walk, yyjson_val *node, yyjson_val *object
     add(walk, VALIDATOR_KEY, JSON_PLACE_KEY, &cause, &fix);
 }
 
+/* Of no key that is known, whatever stands before the character. */
+static void tell_zero(struct walk *walk, const char *begins) {
+    CLEANUP(buf_finish) struct buf cause = BUF_INIT;
+    CLEANUP(buf_finish) struct buf fix = BUF_INIT;
+    buf_printf(&cause, "the key that begins with \"%s\" has a zero character (\\u0000) in it",
+               begins);
+    buf_add_text(&fix, "remove the character");
+    add(walk, VALIDATOR_KEY, JSON_PLACE_KEY, &cause, &fix);
+}
+
 static void tell_twice(struct walk *walk, const char *key) {
     CLEANUP(buf_finish) struct buf cause = BUF_INIT;
     CLEANUP(buf_finish) struct buf fix = BUF_INIT;
@@ -370,6 +380,8 @@ static void check_object(struct walk *walk, yyjson_val *node, yyjson_val *object
             tell_twice(walk, text);
         } else if (part != NULL) {
             check_part(walk, part, text, value);
+        } else if (yyjson_is_false(others) && strlen(text) != yyjson_get_len(key)) {
+            tell_zero(walk, text);
         } else if (yyjson_is_false(others)) {
             bool is_property;
             const char *meant = other_name(node, object, text, &is_property);

@@ -908,6 +908,8 @@ static void a_wrong_policy_is_refused(void **state) {
     is_refused("{\"policies\": {\"a\": {\"memory_mb\": 0}}}", "/policies/a/memory_mb");
     is_refused("{\"policies\": {\"a\": {\"memory\": 5}}}",
                "unknown key \"memory\"; did you mean \"memory_mb\"?");
+    is_refused("{\"pin\\u0000s\": \"warn\"}",
+               "the key that begins with \"pin\" has a zero character (\\u0000) in it; remove");
     is_refused("{\"folders\": [{\"path\": \"/a\", \"isolation\": 1}]}", "\"process\"");
 }
 
