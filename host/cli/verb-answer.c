@@ -43,7 +43,8 @@ int verb_answer(struct cli *cli) {
     options.offered = selects(&offer.options) ? &offer.options : NULL;
     if (toolrack_answer(cli->host, format, message.data != NULL ? message.data : "", message.length,
                         &options, &text, cli->err) < 0) {
-        return cli_fail(cli);
+        int failed = cli_fail(cli);
+        return cli->err->code == TOOLRACK_E_REFUSED ? CLI_REFUSED : failed;
     }
     return json_print_text(cli, text);
 }

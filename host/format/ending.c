@@ -1,7 +1,9 @@
-/* ending.c - why a model's message ended: the providers' words for it, as one of a few endings. */
+/* ending.c - why a model's message ended: the providers' words for it, as one of a few endings, and
+ * which of its calls are made then. Streams and whole messages are judged by the one table. */
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "format/stream-parts.h"
 
 static const char *const words[] = {
@@ -29,6 +31,7 @@ static const struct {
         {"incomplete", TOOLRACK_ENDING_LENGTH},
         {"max_tokens", TOOLRACK_ENDING_LENGTH},
         {"max_output_tokens", TOOLRACK_ENDING_LENGTH},
+        {"model_length", TOOLRACK_ENDING_LENGTH}, /* Mistral's: of the model's context */
         {"model_context_window_exceeded", TOOLRACK_ENDING_LENGTH},
         {"refusal", TOOLRACK_ENDING_REFUSAL},
         {"content_filter", TOOLRACK_ENDING_CONTENT_FILTER},
@@ -52,22 +55,70 @@ const char *toolrack_ending_word(enum toolrack_ending ending) {
     return (unsigned)ending < ARRAY_LENGTH(words) ? words[ending] : NULL;
 }
 
-enum toolrack_ending toolrack_stream_ending(const struct toolrack_stream *stream,
-                                            const char **ret_reason) {
-    const char *reason = stream->reason.length > 0 ? stream->reason.data : "";
-    if (ret_reason != NULL) {
-        *ret_reason = reason;
-    }
-    if (stream->refused) {
-        return TOOLRACK_ENDING_REFUSAL;
-    }
-    if (!stream->complete && reason[0] == '\0') {
-        return TOOLRACK_ENDING_NONE;
-    }
+static enum toolrack_ending find(const char *reason) {
     for (size_t i = 0; i < ARRAY_LENGTH(reasons); i++) {
         if (strcasecmp(reasons[i].reason, reason) == 0) {
             return reasons[i].ending;
         }
     }
     return TOOLRACK_ENDING_OTHER;
+}
+
+/* ------------------------------------------------------------------- streams */
+
+static const char *reason_of(const struct toolrack_stream *stream) {
+    return stream->reason.length > 0 ? stream->reason.data : "";
+}
+
+enum toolrack_ending toolrack_stream_ending(const struct toolrack_stream *stream,
+                                            const char **ret_reason) {
+    const char *reason = reason_of(stream);
+    if (ret_reason != NULL) {
+        *ret_reason = reason;
+    }
+    if (stream->refused) {
+        return TOOLRACK_ENDING_REFUSAL;
+    }
+    return !stream->complete && reason[0] == '\0' ? TOOLRACK_ENDING_NONE : find(reason);
+}
+
+bool stream_is_cut_off(const struct toolrack_stream *stream) {
+    enum toolrack_ending ending = find(reason_of(stream));
+    return ending == TOOLRACK_ENDING_LENGTH || ending == TOOLRACK_ENDING_CONTENT_FILTER;
+}
+
+/* ------------------------------------------------------------ whole messages */
+
+enum toolrack_ending turn_ending(yyjson_val *reason) {
+    return yyjson_is_str(reason) ? find(yyjson_get_str(reason)) : TOOLRACK_ENDING_DONE;
+}
+
+int turn_end(struct turn_reader *reader, const struct turn_end *end) {
+    const char *word = yyjson_is_str(end->reason) ? yyjson_get_str(end->reason) : "";
+    if (end->ending == TOOLRACK_ENDING_LENGTH) {
+        return end->is_in_call ? turn_cut_off(reader) : 0;
+    }
+    if (end->ending == TOOLRACK_ENDING_MALFORMED_CALL) {
+        return error_set_field(reader->err, TOOLRACK_E_INVALID, end->place,
+                               "the model wrote a call that cannot be read (%s), so no call of the "
+                               "message is made: ask again, or ask another model",
+                               word);
+    }
+    if (reader->message->count == 0) {
+        return 0;
+    }
+    if (end->ending == TOOLRACK_ENDING_REFUSAL) {
+        return error_set_field(reader->err, TOOLRACK_E_REFUSED, end->place,
+                               "the model refuses the task, so no call of the message is made: "
+                               "change the task, or ask another model");
+    }
+    const char *filter = end->ending == TOOLRACK_ENDING_SAFETY           ? "safety"
+                         : end->ending == TOOLRACK_ENDING_CONTENT_FILTER ? "content"
+                                                                         : NULL;
+    return filter == NULL ? 0
+                          : error_set_field(reader->err, TOOLRACK_E_REFUSED, end->place,
+                                            "the provider's %s filter stopped the message (%s), "
+                                            "so no call of it is made: change the task, or ask "
+                                            "another model",
+                                            filter, word);
 }

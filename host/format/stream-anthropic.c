@@ -76,8 +76,7 @@ static int grow_block(struct toolrack_stream *stream, yyjson_val *event,
 /* The model may have been stopped within its last block. */
 static void take_reason(struct toolrack_stream *stream, yyjson_val *reason) {
     stream_set_reason(stream, reason);
-    if (stream->item_count > 0 &&
-        (turn_is(reason, "max_tokens") || turn_is(reason, "model_context_window_exceeded"))) {
+    if (stream->item_count > 0 && stream_is_cut_off(stream)) {
         yyjson_mut_val *last = stream->items[stream->item_count - 1].object;
         if (yyjson_mut_equals_str(yyjson_mut_obj_get(last, "type"), "tool_use")) {
             stream_break_off(stream, last, "input", true);

@@ -204,14 +204,11 @@ static int take_delta(struct toolrack_stream *stream, yyjson_val *delta,
     return code < 0 ? code : stream_take_each(stream, has[TOOL_CALLS], take_call, err);
 }
 
-/* Read why the message ended: at the length limit or by a filter, its last call may be incomplete.
- * Some servers send "" until the end, and some the reason with each piece. */
+/* Read why the message ended. Some servers send "" until the end, and some the reason with each
+ * piece. */
 static void take_reason(struct toolrack_stream *stream, yyjson_val *reason) {
     stream_set_reason(stream, reason);
-    if (stream_is_text(reason)) {
-        stream->complete = true;
-        stream->cut_off = turn_is(reason, "length") || turn_is(reason, "content_filter");
-    }
+    stream->complete = stream->complete || stream_is_text(reason);
 }
 
 /* OpenRouter and others report in the choice that the provider behind them failed. */
@@ -299,7 +296,7 @@ static void end(struct toolrack_stream *stream) {
             stream_give_id(stream, call, "id");
         }
     }
-    if (stream->cut_off) {
+    if (stream_is_cut_off(stream)) {
         break_off(stream, yyjson_mut_obj_get(yyjson_mut_arr_get_last(calls), "function"));
         break_off(stream, yyjson_mut_obj_get(stream->root, "function_call"));
     }

@@ -102,7 +102,6 @@ struct toolrack_stream {
     struct buf reason;  /* why it ended, in the provider's word; empty: it does not say */
     bool refused;       /* the model has written a refusal where others write their answer */
     bool over;          /* nothing that follows belongs to it */
-    bool cut_off;       /* the model was stopped before it ended */
     bool has_halves;    /* strings may have halves of surrogate pairs, see utf8_join_halves() */
     bool has_shown;     /* some text of the model has come */
     bool has_error;     /* an `error` came that says nothing, such as {} or "" */
@@ -168,6 +167,9 @@ void stream_break_off(struct toolrack_stream *stream, yyjson_mut_val *object, co
 /** The provider says why the message ended, or was not begun. A value that is not a string, or is
  * empty, is ignored. */
 void stream_set_reason(struct toolrack_stream *stream, yyjson_val *reason);
+
+/** Whether the model was stopped, perhaps within its last call, as far as the provider says. */
+bool stream_is_cut_off(const struct toolrack_stream *stream);
 
 /** Look at what an event, or a whole response, has beside its piece of the message, in one walk
  * over its members: read the numbers of tokens that it tells.

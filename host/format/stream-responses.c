@@ -145,13 +145,15 @@ static int take_response(struct toolrack_stream *stream, yyjson_val *response,
 }
 
 /* The response ended at its length limit or by a filter: the status of a call says whether the call
- * is complete. */
+ * is complete; the last one may have none. */
 static void break_off(struct toolrack_stream *stream) {
     for (size_t i = 0; i < stream->item_count; i++) {
         yyjson_mut_val *item = stream->items[i].object;
         yyjson_mut_val *status = yyjson_mut_obj_get(item, "status");
         if (yyjson_mut_equals_str(yyjson_mut_obj_get(item, "type"), "function_call") &&
-            yyjson_mut_is_str(status) && !yyjson_mut_equals_str(status, "completed")) {
+            (status == NULL
+                     ? i + 1 == stream->item_count
+                     : yyjson_mut_is_str(status) && !yyjson_mut_equals_str(status, "completed"))) {
             stream_break_off(stream, item, "arguments", false);
         }
     }

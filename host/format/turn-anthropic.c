@@ -8,19 +8,18 @@
 static const char *const image_types[] = {"image/jpeg", "image/png", "image/gif", "image/webp"};
 
 static int read_call(struct turn_reader *reader, yyjson_val *block) {
-    yyjson_val *input = yyjson_obj_get(block, "input");
-    /* stream.c writes this for arguments that are not valid JSON. */
-    yyjson_val *broken =
-            yyjson_obj_size(input) == 1 ? yyjson_obj_get(input, TURN_BROKEN_INPUT) : NULL;
     return turn_add_call(reader, block, yyjson_obj_get(block, "id"), yyjson_obj_get(block, "name"),
-                         yyjson_is_str(broken) ? broken : input);
+                         turn_arguments(yyjson_obj_get(block, "input")));
 }
 
-/* Whether the model was stopped within a call. */
-static bool is_cut_off(yyjson_val *root, yyjson_val *content) {
+static int end_turn(struct turn_reader *reader, yyjson_val *root, yyjson_val *content) {
     yyjson_val *reason = yyjson_obj_get(root, "stop_reason");
-    return (turn_is(reason, "max_tokens") || turn_is(reason, "model_context_window_exceeded")) &&
-           turn_is(yyjson_obj_get(yyjson_arr_get_last(content), "type"), "tool_use");
+    yyjson_val *last = yyjson_obj_get(yyjson_arr_get_last(content), "type");
+    const struct turn_end end = {.ending = turn_ending(reason),
+                                 .reason = reason,
+                                 .place = "/stop_reason",
+                                 .is_in_call = turn_is(last, "tool_use")};
+    return turn_end(reader, &end);
 }
 
 static int read_turn(struct turn_reader *reader, yyjson_val *root) {
@@ -43,7 +42,7 @@ static int read_turn(struct turn_reader *reader, yyjson_val *root) {
         }
     }
     code = code < 0 ? code : turn_check_role(reader, root, "");
-    return code == 0 && is_cut_off(root, content) ? turn_cut_off(reader) : code;
+    return code < 0 ? code : end_turn(reader, root, content);
 }
 
 static bool is_shown(const struct turn_piece *piece) {

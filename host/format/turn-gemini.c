@@ -15,11 +15,15 @@
 /* The first generation that takes media in results. */
 #define FIRST_WITH_MEDIA 3u
 
-/* The call of a part; NULL: it has none. Google's SDKs write both spellings, and null for none. */
+/* A member in either spelling; NULL: there is none. Google's SDKs write both, and null for none. */
+static yyjson_val *get(yyjson_val *object, const char *key, const char *other) {
+    yyjson_val *value = yyjson_obj_get(object, key);
+    value = value == NULL || yyjson_is_null(value) ? yyjson_obj_get(object, other) : value;
+    return yyjson_is_null(value) ? NULL : value;
+}
+
 static yyjson_val *call_of(yyjson_val *part) {
-    yyjson_val *call = yyjson_obj_get(part, "functionCall");
-    call = call != NULL ? call : yyjson_obj_get(part, "function_call");
-    return yyjson_is_null(call) ? NULL : call;
+    return get(part, "functionCall", "function_call");
 }
 
 static int read_content(struct turn_reader *reader, yyjson_val *content, const char *place) {
@@ -38,10 +42,44 @@ static int read_content(struct turn_reader *reader, yyjson_val *content, const c
         code = code < 0 ? code : turn_check_element(reader, part, list, at);
         if (code == 0 && call != NULL) {
             code = turn_add_call(reader, call, yyjson_obj_get(call, "id"),
-                                 yyjson_obj_get(call, "name"), yyjson_obj_get(call, "args"));
+                                 yyjson_obj_get(call, "name"),
+                                 turn_arguments(yyjson_obj_get(call, "args")));
         }
     }
     return code < 0 ? code : turn_check_role(reader, content, place);
+}
+
+static int end_candidate(struct turn_reader *reader, yyjson_val *candidate) {
+    yyjson_val *reason = get(candidate, "finishReason", "finish_reason");
+    yyjson_val *parts = yyjson_obj_get(yyjson_obj_get(candidate, "content"), "parts");
+    const struct turn_end end = {.ending = turn_ending(reason),
+                                 .reason = reason,
+                                 .place = yyjson_obj_get(candidate, "finishReason") == reason
+                                                  ? "/candidates/0/finishReason"
+                                                  : "/candidates/0/finish_reason",
+                                 .is_in_call = call_of(yyjson_arr_get_last(parts)) != NULL};
+    return turn_end(reader, &end);
+}
+
+/* Whatever the reason that it was blocked for: nothing should have come of a blocked prompt. */
+static int check_prompt(struct turn_reader *reader, yyjson_val *root) {
+    yyjson_val *feedback = get(root, "promptFeedback", "prompt_feedback");
+    yyjson_val *reason = get(feedback, "blockReason", "block_reason");
+    const struct turn_end end = {.ending = turn_is_text(reason) ? TOOLRACK_ENDING_SAFETY
+                                                                : TOOLRACK_ENDING_DONE,
+                                 .reason = reason,
+                                 .place = "/promptFeedback/blockReason"};
+    return turn_end(reader, &end);
+}
+
+static int read_candidates(struct turn_reader *reader, yyjson_val *candidates) {
+    yyjson_val *first = yyjson_arr_get_first(candidates);
+    yyjson_val *content = yyjson_obj_get(first, "content");
+    if (!yyjson_is_arr(candidates) || (first != NULL && !yyjson_is_obj(first))) {
+        return turn_refuse(reader, "/candidates", "expected an array of objects");
+    }
+    int code = content == NULL ? 0 : read_content(reader, content, "/candidates/0/content");
+    return code < 0 ? code : end_candidate(reader, first);
 }
 
 /* A candidate that was stopped before it began has no content, and a blocked request has no
@@ -50,12 +88,8 @@ static int read_turn(struct turn_reader *reader, yyjson_val *root) {
     yyjson_val *candidates = yyjson_obj_get(root, "candidates");
     reader->message->model = yyjson_get_str(yyjson_obj_get(root, "modelVersion"));
     if (candidates != NULL) {
-        yyjson_val *first = yyjson_arr_get_first(candidates);
-        yyjson_val *content = yyjson_obj_get(first, "content");
-        if (!yyjson_is_arr(candidates) || (first != NULL && !yyjson_is_obj(first))) {
-            return turn_refuse(reader, "/candidates", "expected an array of objects");
-        }
-        return content == NULL ? 0 : read_content(reader, content, "/candidates/0/content");
+        int code = read_candidates(reader, candidates);
+        return code < 0 ? code : check_prompt(reader, root);
     }
     if (yyjson_is_obj(yyjson_obj_get(root, "promptFeedback"))) {
         return 0;

@@ -14,8 +14,14 @@ static int read_message(struct turn_reader *reader, yyjson_val *message, const c
 
 static int read_turn(struct turn_reader *reader, yyjson_val *root) {
     yyjson_val *message = yyjson_obj_get(root, "message");
-    return message == NULL ? read_message(reader, root, "")
-                           : read_message(reader, message, "/message");
+    yyjson_val *reason = yyjson_obj_get(root, "done_reason");
+    const struct turn_end end = {.ending = turn_ending(reason),
+                                 .reason = reason,
+                                 .place = "/done_reason",
+                                 .is_in_call = true};
+    int code = message == NULL ? read_message(reader, root, "")
+                               : read_message(reader, message, "/message");
+    return code < 0 ? code : turn_end(reader, &end);
 }
 
 /* Results are matched to calls by id; without ids, by name and order. */

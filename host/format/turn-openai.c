@@ -1,5 +1,26 @@
 /* turn-openai.c - turns of OpenAI Chat Completions. */
+#include <stdio.h>
+
 #include "format/turn-parts.h"
+
+/* The one call of the API before it had `tool_calls`. */
+static int read_lone_call(struct turn_reader *reader, yyjson_val *lone, yyjson_val *name) {
+    int code = turn_add_call(reader, lone, NULL, name, yyjson_obj_get(lone, "arguments"));
+    if (code == 0) {
+        reader->message->calls[0].is_lone = true;
+    }
+    return code;
+}
+
+/* The model writes a refusal where others write their answer. */
+static int check_refusal(struct turn_reader *reader, yyjson_val *message, const char *place) {
+    if (!turn_is_text(yyjson_obj_get(message, "refusal"))) {
+        return 0;
+    }
+    char at[64];
+    (void)snprintf(at, sizeof at, "%s/refusal", place);
+    return turn_end(reader, &(struct turn_end){.ending = TOOLRACK_ENDING_REFUSAL, .place = at});
+}
 
 static int read_message(struct turn_reader *reader, yyjson_val *message, const char *place) {
     if (!yyjson_is_obj(message)) {
@@ -12,15 +33,11 @@ static int read_message(struct turn_reader *reader, yyjson_val *message, const c
         return turn_refuse(reader, place, "it has no choices, role, content or tool_calls");
     }
     int code = turn_read_tool_calls(reader, message, place);
-    if (code < 0 || reader->message->count > 0 || yyjson_get_len(name) == 0) {
-        return code;
+    if (code == 0 && reader->message->count == 0 && yyjson_get_len(name) > 0) {
+        code = read_lone_call(reader, lone, name);
+        code = code < 0 ? code : turn_check_role(reader, message, place);
     }
-    code = turn_add_call(reader, lone, NULL, name, yyjson_obj_get(lone, "arguments"));
-    if (code < 0) {
-        return code;
-    }
-    reader->message->calls[0].is_lone = true;
-    return turn_check_role(reader, message, place);
+    return code < 0 ? code : check_refusal(reader, message, place);
 }
 
 static int read_choice(struct turn_reader *reader, yyjson_val *choice) {
@@ -33,8 +50,11 @@ static int read_choice(struct turn_reader *reader, yyjson_val *choice) {
                                "the provider answered with an error and gave no reason");
     }
     int code = read_message(reader, yyjson_obj_get(choice, "message"), "/choices/0/message");
-    bool is_cut_off = turn_is(reason, "length") || turn_is(reason, "content_filter");
-    return code == 0 && is_cut_off ? turn_cut_off(reader) : code;
+    const struct turn_end end = {.ending = turn_ending(reason),
+                                 .reason = reason,
+                                 .place = "/choices/0/finish_reason",
+                                 .is_in_call = true};
+    return code < 0 ? code : turn_end(reader, &end);
 }
 
 static int read_turn(struct turn_reader *reader, yyjson_val *root) {

@@ -274,6 +274,12 @@ int turn_add_call(struct turn_reader *reader, yyjson_val *raw, yyjson_val *id, y
                                                                         : code;
 }
 
+yyjson_val *turn_arguments(yyjson_val *arguments) {
+    yyjson_val *broken =
+            yyjson_obj_size(arguments) == 1 ? yyjson_obj_get(arguments, TURN_BROKEN_INPUT) : NULL;
+    return yyjson_is_str(broken) ? broken : arguments;
+}
+
 int turn_add_custom(struct turn_reader *reader, yyjson_val *raw, yyjson_val *id, yyjson_val *name) {
     int code = turn_add_call(reader, raw, id, name, NULL);
     return code < 0 ? code
@@ -289,7 +295,7 @@ static int read_tool_call(struct turn_reader *reader, yyjson_val *call) {
     yyjson_val *custom = yyjson_obj_get(call, "custom");
     if (custom == NULL || function != NULL) {
         return turn_add_call(reader, call, id, yyjson_obj_get(function, "name"),
-                             yyjson_obj_get(function, "arguments"));
+                             turn_arguments(yyjson_obj_get(function, "arguments")));
     }
     return turn_add_custom(reader, call, id, yyjson_obj_get(custom, "name"));
 }

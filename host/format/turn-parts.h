@@ -29,7 +29,7 @@ struct turn_piece {
 };
 
 /* Arguments that are not JSON are replaced by an object with this one key, whose value is their
- * text: some providers require an object in the history. */
+ * text: some providers require an object in the history. turn_arguments() reads it. */
 #define TURN_BROKEN_INPUT "INVALID_JSON"
 
 /** The result of a call, in pieces. */
@@ -72,6 +72,10 @@ extern const struct turn_format turn_mcp;
 int turn_add_call(struct turn_reader *reader, yyjson_val *raw, yyjson_val *id, yyjson_val *name,
                   yyjson_val *arguments);
 
+/** Arguments as the model wrote them, of a call that may have been in a stream: their text, if that
+ * was not JSON. */
+yyjson_val *turn_arguments(yyjson_val *arguments);
+
 /** Add a call of a custom tool, with free text; such a call cannot be made.
  * @return as above. */
 int turn_add_custom(struct turn_reader *reader, yyjson_val *raw, yyjson_val *id, yyjson_val *name);
@@ -82,6 +86,24 @@ int turn_add_problem(struct turn_reader *reader, int code, const char *why);
 /** The model was stopped, perhaps within the call added last: if that call has no arguments it
  * cannot be made, since the model may not have written them yet. */
 int turn_cut_off(struct turn_reader *reader);
+
+/** How a message ended, as it says itself. */
+struct turn_end {
+    enum toolrack_ending ending;
+    yyjson_val *reason; /**< the provider's word for it; any value, or NULL */
+    const char *place;  /**< JSON Pointer of that word, or of the model's refusal */
+    bool is_in_call;    /**< the message ends with the call added last */
+};
+
+/** The ending that a provider's word means. A value that is not a string says nothing: the message
+ * is complete. */
+enum toolrack_ending turn_ending(yyjson_val *reason);
+
+/** See to it that only such calls are made as may be after this ending: none of a message that was
+ * refused, or that a filter stopped; at a limit of tokens not one without its arguments. A message
+ * without calls has none to refuse, unless the model's call could not be read.
+ * @return 0; TOOLRACK_E_REFUSED; TOOLRACK_E_INVALID; TOOLRACK_E_NO_MEMORY */
+int turn_end(struct turn_reader *reader, const struct turn_end *end);
 
 /** Refuse the message: `what` is wrong at `place`, a JSON Pointer. */
 int turn_refuse(struct turn_reader *reader, const char *place, const char *what);
@@ -120,6 +142,11 @@ bool turn_is_error(struct turn_reader *reader, yyjson_val *object, const char *p
  * answer with a dozen of them for each event. */
 static inline bool turn_is(yyjson_val *value, const char *text) {
     return yyjson_equals_str(value, text);
+}
+
+/** Whether a value is a string that is not empty. */
+static inline bool turn_is_text(yyjson_val *value) {
+    return yyjson_is_str(value) && yyjson_get_len(value) > 0;
 }
 
 /** Read the calls of `message.tool_calls`, the format of OpenAI and Ollama. `place` is that of the

@@ -1,5 +1,8 @@
 /* turn-responses.c - turns of OpenAI Responses: items, of which some are calls. */
+#include <stdio.h>
+
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "format/turn-parts.h"
 
 /* An item that is another's by its role is no call, whatever its type: the agent leaves it out of
@@ -16,10 +19,11 @@ static int read_item(struct turn_reader *reader, yyjson_val *item) {
     if (!turn_is(type, "function_call")) {
         return 0;
     }
+    yyjson_val *status = yyjson_obj_get(item, "status");
     int code = turn_add_call(reader, item, yyjson_obj_get(item, "call_id"),
                              yyjson_obj_get(item, "name"), yyjson_obj_get(item, "arguments"));
-    return code == 0 && turn_is(yyjson_obj_get(item, "status"), "incomplete") ? turn_cut_off(reader)
-                                                                              : code;
+    bool is_cut_off = yyjson_is_str(status) && !turn_is(status, "completed");
+    return code == 0 && is_cut_off ? turn_cut_off(reader) : code;
 }
 
 static int read_items(struct turn_reader *reader, yyjson_val *items, const char *place) {
@@ -34,18 +38,81 @@ static int read_items(struct turn_reader *reader, yyjson_val *items, const char 
     return code;
 }
 
-static int read_turn(struct turn_reader *reader, yyjson_val *root) {
-    if (yyjson_is_arr(root)) {
-        return read_items(reader, root, "");
+static int check_refusal(struct turn_reader *reader, yyjson_val *item, const char *place,
+                         size_t index) {
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *part;
+    yyjson_val *content = yyjson_obj_get(item, "content"); /* the macro looks several times */
+    yyjson_arr_foreach (content, at, count, part) {
+        if (code == 0 && turn_is(yyjson_obj_get(part, "type"), "refusal") && turn_is_models(item)) {
+            char where[96];
+            (void)snprintf(where, sizeof where, "%s/%zu/content/%zu", place, index, at);
+            code = turn_end(reader,
+                            &(struct turn_end){.ending = TOOLRACK_ENDING_REFUSAL, .place = where});
+        }
     }
+    return code;
+}
+
+/* The model may refuse in any item, and what it calls in the others is not made. */
+static int check_refusals(struct turn_reader *reader, yyjson_val *items, const char *place) {
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *item;
+    yyjson_arr_foreach (items, at, count, item) {
+        code = code < 0 ? code : check_refusal(reader, item, place, at);
+    }
+    return code;
+}
+
+/* A response that has not ended may get more calls, and one that failed has none to make. */
+static int check_status(struct turn_reader *reader, yyjson_val *status) {
+    bool is_lost = turn_is(status, "failed") || turn_is(status, "cancelled");
+    bool is_open = turn_is(status, "queued") || turn_is(status, "in_progress");
+    return is_lost || is_open
+                   ? error_set_field(reader->err, TOOLRACK_E_INVALID, "/status",
+                                     "the response has the status '%s', so no call of it is made: "
+                                     "%s",
+                                     yyjson_get_str(status),
+                                     is_lost ? "ask again"
+                                             : "retrieve it again when that is 'completed'")
+                   : 0;
+}
+
+/* Of a call the status says whether it is complete; some servers give the last one none. */
+static int end_response(struct turn_reader *reader, yyjson_val *root, yyjson_val *output) {
+    yyjson_val *status = yyjson_obj_get(root, "status");
+    yyjson_val *reason = yyjson_obj_get(yyjson_obj_get(root, "incomplete_details"), "reason");
+    yyjson_val *last = yyjson_arr_get_last(output);
+    bool has_reason = turn_is_text(reason);
+    reason = has_reason ? reason : turn_is(status, "incomplete") ? status : NULL;
+    const struct turn_end end = {.ending = turn_ending(reason),
+                                 .reason = reason,
+                                 .place = has_reason ? "/incomplete_details/reason" : "/status",
+                                 .is_in_call =
+                                         turn_is(yyjson_obj_get(last, "type"), "function_call") &&
+                                         yyjson_obj_get(last, "status") == NULL};
+    int code = check_status(reader, status);
+    return code < 0 ? code : turn_end(reader, &end);
+}
+
+static int read_turn(struct turn_reader *reader, yyjson_val *root) {
     yyjson_val *output = yyjson_obj_get(root, "output");
-    if (output == NULL && yyjson_is_str(yyjson_obj_get(root, "type"))) {
+    if (!yyjson_is_arr(root) && output == NULL && yyjson_is_str(yyjson_obj_get(root, "type"))) {
         return read_item(reader, root);
     }
-    return yyjson_is_arr(output)
-                   ? read_items(reader, output, "/output")
-                   : turn_refuse(reader, output != NULL ? "/output" : "",
-                                 "expected a response with an array 'output', or that array");
+    yyjson_val *items = yyjson_is_arr(root) ? root : output;
+    const char *place = items == root ? "" : "/output";
+    if (!yyjson_is_arr(items)) {
+        return turn_refuse(reader, output != NULL ? "/output" : "",
+                           "expected a response with an array 'output', or that array");
+    }
+    int code = read_items(reader, items, place);
+    code = code < 0 ? code : check_refusals(reader, items, place);
+    return code < 0 || items == root ? code : end_response(reader, root, output);
 }
 
 static void write_piece(struct buf *out, const struct turn_piece *piece) {

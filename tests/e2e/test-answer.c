@@ -35,6 +35,15 @@ static void a_turn_from_standard_input(void **state) {
            0, "[]\n", "");
 }
 
+static void a_message_that_was_refused_runs_nothing(void **state) {
+    (void)state;
+    EXPECT(RUN_WITH({.input = "{\"stop_reason\":\"refusal\",\"content\":[{\"type\":\"tool_use\","
+                              "\"id\":\"a\","
+                              "\"name\":\"say\",\"input\":{}}]}"},
+                    "answer", "--format", "anthropic"),
+           9, "", "toolrack: Refused: /stop_reason: the model refuses the task, *\n");
+}
+
 static void a_turn_from_a_file(void **state) {
     (void)state;
     e2e_write("message.json", "{\"content\":[{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"say\","
@@ -112,6 +121,8 @@ static void wrong_use_says_what_to_do(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test_setup_teardown(a_turn_from_standard_input, e2e_setup, e2e_teardown),
+            cmocka_unit_test_setup_teardown(a_message_that_was_refused_runs_nothing, e2e_setup,
+                                            e2e_teardown),
             cmocka_unit_test_setup_teardown(a_turn_from_a_file, e2e_setup, e2e_teardown),
             cmocka_unit_test_setup_teardown(what_is_no_file_is_not_waited_for, e2e_setup,
                                             e2e_teardown),

@@ -83,6 +83,7 @@ const cases = {
         {query: 'format=openai', body: {role: 'assistant', content: null, tool_calls: [{id: '1', type: 'function',
             function: {name: 'low', arguments: '{}'}}]}},
         {query: 'format=openai', body: '[', fails: 'Invalid'}, {body: {}, fails: 'Invalid'},
+        {query: 'format=anthropic', body: {stop_reason: 'refusal', content: [{type: 'tool_use', id: '1', name: 'low', input: {}}]}, fails: 'Refused'},
         {query: 'format=openai', body: {role: 'assistant', content: null, tool_calls: Array.from({length: 1025}, (none, i) => ({id: `${i}`,
             type: 'function', function: {name: 'low', arguments: '{}'}}))}, fails: 'LimitExceeded'}],
     listTasks: [{}],

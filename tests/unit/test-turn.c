@@ -659,51 +659,207 @@ static void a_name_with_a_zero_byte_is_no_name(void **state) {
     format_message_finish(&message);
 }
 
-static void a_call_that_was_cut_off_is_not_made(void **state) {
+#define CHAT(reason, arguments)                                                           \
+    "{\"choices\":[{\"finish_reason\":" reason ",\"message\":{\"role\":\"assistant\","    \
+    "\"tool_calls\":[{\"id\":\"c\",\"function\":{\"name\":\"a\",\"arguments\":" arguments \
+    "}}]}}]}"
+#define LEGACY(reason, arguments)                                                      \
+    "{\"choices\":[{\"finish_reason\":" reason ",\"message\":{\"role\":\"assistant\"," \
+    "\"function_call\":{\"name\":\"a\",\"arguments\":" arguments "}}}]}"
+#define RESPONSE(members, call)                                                                   \
+    "{" members ",\"output\":[{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"a\"," call \
+    "}]}"
+#define STOPPED(reason) "\"status\":\"incomplete\",\"incomplete_details\":{\"reason\":" reason "}"
+#define MESSAGES(reason, input)                                                                    \
+    "{\"stop_reason\":" reason ",\"content\":[{\"type\":\"tool_use\",\"id\":\"c\",\"name\":\"a\"," \
+    "\"input\":" input "}]}"
+#define CANDIDATE(reason, args)                                                                   \
+    "{\"candidates\":[{" reason ",\"content\":{\"role\":\"model\",\"parts\":[{\"functionCall\":{" \
+    "\"name\":\"a\",\"args\":" args "}}]}}]}"
+#define FINISH(reason) CANDIDATE("\"finishReason\":" reason, "{\"b\":1}")
+#define SAY(reason, calls) \
+    "{\"done\":true,\"done_reason\":" reason ",\"message\":{\"tool_calls\":" calls "}}"
+#define CALL(arguments) "[{\"function\":{\"name\":\"a\",\"arguments\":" arguments "}}]"
+#define TEXT            "\"{\\\"b\\\":1}\""
+#define OBJECT          "{\"b\":1}"
+
+#define IS_REFUSED  "the model refuses the task, so no call of the message is made: "
+#define IS_FILTERED "the provider's content filter stopped the message (content_filter)"
+#define IS_UNSAFE   "the provider's safety filter stopped the message ("
+#define IS_BROKEN   "the model wrote a call that cannot be read ("
+#define IS_CUT_OFF  "reached its length limit before the arguments of this call"
+
+/* How a message ended decides which of its calls are made, in all formats as for an agent. */
+static void calls_are_made_as_the_message_ended(void **state) {
     (void)state;
     static const struct {
         enum toolrack_format format;
         const char *text;
-        bool sound;
+        const char *words; /* of the refusal, or else of the call that cannot be made; NULL: none */
+        const char *place; /* of what refuses the message; NULL: it is read */
     } cases[] = {
+            {TOOLRACK_FORMAT_OPENAI, CHAT("\"stop\"", TEXT), NULL, NULL},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("\"\"", TEXT), NULL, NULL},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("null", TEXT), NULL, NULL},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("\"abort\"", TEXT), NULL, NULL},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("\"length\"", TEXT), NULL, NULL},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("\"length\"", "\"\""), IS_CUT_OFF, NULL},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("\"model_length\"", "\"\""), IS_CUT_OFF, NULL},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("\"content_filter\"", TEXT), IS_FILTERED,
+             "/choices/0/finish_reason"},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("\"content_filter\"", "\"{}\""), IS_FILTERED,
+             "/choices/0/finish_reason"},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("\"SAFETY\"", TEXT), IS_UNSAFE "SAFETY)",
+             "/choices/0/finish_reason"},
+            {TOOLRACK_FORMAT_OPENAI, LEGACY("\"function_call\"", TEXT), NULL, NULL},
+            {TOOLRACK_FORMAT_OPENAI, LEGACY("\"length\"", "\"\""), IS_CUT_OFF, NULL},
+            {TOOLRACK_FORMAT_OPENAI, LEGACY("\"content_filter\"", TEXT), IS_FILTERED,
+             "/choices/0/finish_reason"},
+            {TOOLRACK_FORMAT_OPENAI, "{\"refusal\":\"No.\",\"tool_calls\":" CALL(TEXT) "}",
+             IS_REFUSED, "/refusal"},
             {TOOLRACK_FORMAT_OPENAI,
-             "{\"choices\":[{\"finish_reason\":\"length\",\"message\":{\"tool_calls\":[{"
-             "\"function\":{"
-             "\"name\":\"a\",\"arguments\":\"\"}}]}}]}",
-             false},
-            {TOOLRACK_FORMAT_OPENAI,
-             "{\"choices\":[{\"finish_reason\":\"length\",\"message\":{\"tool_calls\":[{"
-             "\"function\":{"
-             "\"name\":\"a\",\"arguments\":\"{\\\"b\\\":1}\"}}]}}]}",
-             true},
-            {TOOLRACK_FORMAT_OPENAI,
-             "{\"choices\":[{\"finish_reason\":\"tool_calls\",\"message\":{\"tool_calls\":[{"
-             "\"function\":{\"name\":\"a\",\"arguments\":\"\"}}]}}]}",
-             true},
-            {TOOLRACK_FORMAT_ANTHROPIC,
-             "{\"stop_reason\":\"max_tokens\",\"content\":[{\"type\":\"tool_use\",\"name\":\"a\","
-             "\"input\":{}}]}",
-             false},
-            {TOOLRACK_FORMAT_ANTHROPIC,
-             "{\"stop_reason\":\"max_tokens\",\"content\":[{\"type\":\"tool_use\",\"name\":\"a\","
-             "\"input\":{}},{\"type\":\"text\",\"text\":\"b\"}]}",
-             true},
+             "{\"choices\":[{\"message\":{\"refusal\":\"No.\",\"function_call\":{\"name\":\"a\"}}}]"
+             "}",
+             IS_REFUSED, "/choices/0/message/refusal"},
+            {TOOLRACK_FORMAT_OPENAI, "{\"refusal\":\"\",\"tool_calls\":" CALL(TEXT) "}", NULL,
+             NULL},
+            {TOOLRACK_FORMAT_OPENAI, "{\"refusal\":null,\"tool_calls\":" CALL(TEXT) "}", NULL,
+             NULL},
+
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             RESPONSE("\"status\":\"completed\",\"incomplete_details\":null",
+                      "\"arguments\":" TEXT),
+             NULL, NULL},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             RESPONSE(STOPPED("\"content_filter\""), "\"arguments\":" TEXT), IS_FILTERED,
+             "/incomplete_details/reason"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             RESPONSE(STOPPED("\"max_output_tokens\""), "\"arguments\":" TEXT), NULL, NULL},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             RESPONSE(STOPPED("\"max_output_tokens\""), "\"arguments\":\"\""), IS_CUT_OFF, NULL},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             RESPONSE(STOPPED("\"max_output_tokens\""),
+                      "\"status\":\"completed\",\"arguments\":\"\""),
+             NULL, NULL},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             RESPONSE("\"status\":\"incomplete\"", "\"arguments\":\"\""), IS_CUT_OFF, NULL},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             RESPONSE("\"status\":\"completed\"", "\"status\":\"in_progress\",\"arguments\":\"\""),
+             IS_CUT_OFF, NULL},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             RESPONSE("\"status\":\"in_progress\"", "\"arguments\":" TEXT),
+             "no call of it is made: retrieve it again", "/status"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             RESPONSE("\"status\":\"failed\"", "\"arguments\":" TEXT),
+             "'failed', so no call of it is made: ask again", "/status"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "{\"output\":[{\"type\":\"function_call\",\"name\":\"a\"},{\"type\":\"message\","
+             "\"content\":"
+             "[{\"type\":\"output_text\"},{\"type\":\"refusal\",\"refusal\":\"No.\"}]}]}",
+             IS_REFUSED, "/output/1/content/1"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "[{\"type\":\"message\",\"content\":[{\"type\":\"refusal\",\"refusal\":\"No.\"}]},"
+             "{\"type\":\"function_call\",\"name\":\"a\"}]",
+             IS_REFUSED, "/0/content/0"},
+
             {TOOLRACK_FORMAT_OPENAI_RESPONSES,
              "[{\"type\":\"function_call\",\"status\":\"incomplete\",\"name\":\"a\",\"arguments\":"
              "\"\"}]",
-             false},
+             IS_CUT_OFF, NULL},
+
+            {TOOLRACK_FORMAT_ANTHROPIC, MESSAGES("\"tool_use\"", OBJECT), NULL, NULL},
+            {TOOLRACK_FORMAT_ANTHROPIC, MESSAGES("\"pause_turn\"", OBJECT), NULL, NULL},
+            {TOOLRACK_FORMAT_ANTHROPIC, MESSAGES("\"refusal\"", OBJECT), IS_REFUSED,
+             "/stop_reason"},
+            {TOOLRACK_FORMAT_ANTHROPIC, MESSAGES("\"max_tokens\"", OBJECT), NULL, NULL},
+            {TOOLRACK_FORMAT_ANTHROPIC, MESSAGES("\"max_tokens\"", "{}"), IS_CUT_OFF, NULL},
+            {TOOLRACK_FORMAT_ANTHROPIC, MESSAGES("\"model_context_window_exceeded\"", "{}"),
+             IS_CUT_OFF, NULL},
+
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "{\"stop_reason\":\"max_tokens\",\"content\":[{\"type\":\"tool_use\",\"name\":\"a\","
+             "\"input\":{}},{\"type\":\"text\",\"text\":\"b\"}]}",
+             NULL, NULL},
+
+            {TOOLRACK_FORMAT_GEMINI, FINISH("\"STOP\""), NULL, NULL},
+            {TOOLRACK_FORMAT_GEMINI, FINISH("null"), NULL, NULL},
+            {TOOLRACK_FORMAT_GEMINI, FINISH("\"FINISH_REASON_UNSPECIFIED\""), NULL, NULL},
+            {TOOLRACK_FORMAT_GEMINI, FINISH("\"OTHER\""), NULL, NULL},
+            {TOOLRACK_FORMAT_GEMINI, FINISH("\"SAFETY\""), IS_UNSAFE "SAFETY)",
+             "/candidates/0/finishReason"},
+            {TOOLRACK_FORMAT_GEMINI, FINISH("\"RECITATION\""), IS_UNSAFE "RECITATION)",
+             "/candidates/0/finishReason"},
+            {TOOLRACK_FORMAT_GEMINI, FINISH("\"PROHIBITED_CONTENT\""),
+             IS_UNSAFE "PROHIBITED_CONTENT)", "/candidates/0/finishReason"},
+            {TOOLRACK_FORMAT_GEMINI, FINISH("\"MALFORMED_FUNCTION_CALL\""),
+             IS_BROKEN "MALFORMED_FUNCTION_CALL)", "/candidates/0/finishReason"},
+            {TOOLRACK_FORMAT_GEMINI, FINISH("\"UNEXPECTED_TOOL_CALL\""), IS_BROKEN,
+             "/candidates/0/finishReason"},
+            {TOOLRACK_FORMAT_GEMINI,
+             "{\"candidates\":[{\"finishReason\":\"MALFORMED_FUNCTION_CALL\"}]}", IS_BROKEN,
+             "/candidates/0/finishReason"},
+            {TOOLRACK_FORMAT_GEMINI,
+             CANDIDATE("\"finishReason\":null,\"finish_reason\":\"SAFETY\"", OBJECT), IS_UNSAFE,
+             "/candidates/0/finish_reason"},
+            {TOOLRACK_FORMAT_GEMINI, FINISH("\"MAX_TOKENS\""), NULL, NULL},
+            {TOOLRACK_FORMAT_GEMINI, CANDIDATE("\"finishReason\":\"MAX_TOKENS\"", "{}"), IS_CUT_OFF,
+             NULL},
+            {TOOLRACK_FORMAT_GEMINI,
+             "{\"promptFeedback\":{\"blockReason\":\"OTHER\"},\"candidates\":[{\"content\":{"
+             "\"parts\":["
+             "{\"functionCall\":{\"name\":\"a\"}}]}}]}",
+             IS_UNSAFE "OTHER)", "/promptFeedback/blockReason"},
+
+            {TOOLRACK_FORMAT_OLLAMA, SAY("\"stop\"", CALL("{}")), NULL, NULL},
+            {TOOLRACK_FORMAT_OLLAMA, SAY("\"length\"", CALL(OBJECT)), NULL, NULL},
+            {TOOLRACK_FORMAT_OLLAMA, SAY("\"length\"", CALL("{}")), IS_CUT_OFF, NULL},
+            {TOOLRACK_FORMAT_OLLAMA, SAY("\"content_filter\"", CALL(OBJECT)), IS_FILTERED,
+             "/done_reason"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        const char *words = cases[i].words;
+        struct format_message message;
+        struct toolrack_error err = {0};
+        int code = format_read_message(cases[i].format, cases[i].text, strlen(cases[i].text),
+                                       &message, &err);
+        const struct toolrack_error *told = code < 0             ? &err
+                                            : message.count == 1 ? message.calls[0].problem
+                                                                 : NULL;
+        if ((code < 0) != (cases[i].place != NULL) || (told != NULL) != (words != NULL) ||
+            (told != NULL && strstr(told->message, words) == NULL)) {
+            fail_msg("%s: %s", cases[i].text, told != NULL ? told->message : "the call is made");
+        }
+        if (code < 0) {
+            bool is_withdrawn = strstr(words, "refuses") != NULL || strstr(words, "filter") != NULL;
+            assert_int_equal(code, is_withdrawn ? TOOLRACK_E_REFUSED : TOOLRACK_E_INVALID);
+            assert_string_equal(err.field, cases[i].place);
+        } else {
+            assert_int_equal(message.count, 1);
+            format_message_finish(&message);
+        }
+    }
+}
+
+/* A message that calls nothing is answered by nothing, however it ended. */
+static void what_calls_nothing_is_not_refused(void **state) {
+    (void)state;
+    static const struct {
+        enum toolrack_format format;
+        const char *text;
+    } cases[] = {
+            {TOOLRACK_FORMAT_OPENAI, "{\"choices\":[{\"finish_reason\":\"content_filter\","
+                                     "\"message\":{\"content\":\"a\"}}]}"},
+            {TOOLRACK_FORMAT_OPENAI, "{\"role\":\"assistant\",\"refusal\":\"No.\"}"},
+            {TOOLRACK_FORMAT_ANTHROPIC, "{\"stop_reason\":\"refusal\",\"content\":[]}"},
+            {TOOLRACK_FORMAT_GEMINI,
+             "{\"promptFeedback\":{\"blockReason\":\"SAFETY\"},\"candidates\":[]}"},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct format_message message;
-        struct toolrack_error err;
         assert_int_equal(format_read_message(cases[i].format, cases[i].text, strlen(cases[i].text),
-                                             &message, &err),
+                                             &message, NULL),
                          0);
-        assert_int_equal(message.count, 1);
-        const struct toolrack_error *problem = message.calls[0].problem;
-        if ((problem == NULL) != cases[i].sound) {
-            fail_msg("%s: %s", cases[i].text, problem != NULL ? problem->message : "is taken");
-        }
+        assert_int_equal(message.count, 0);
         format_message_finish(&message);
     }
 }
@@ -857,7 +1013,8 @@ int main(void) {
             cmocka_unit_test(a_request_has_an_id_of_any_size),
             cmocka_unit_test(a_call_without_a_name_says_what_it_has),
             cmocka_unit_test(other_spellings_are_read),
-            cmocka_unit_test(a_call_that_was_cut_off_is_not_made),
+            cmocka_unit_test(calls_are_made_as_the_message_ended),
+            cmocka_unit_test(what_calls_nothing_is_not_refused),
             cmocka_unit_test(formats_have_names),
             cmocka_unit_test(content_of_other_types_is_empty),
             cmocka_unit_test(a_long_text_is_kept_elsewhere),

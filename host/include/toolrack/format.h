@@ -103,9 +103,11 @@ TOOLRACK_API int toolrack_format_tolerance(struct toolrack *host, enum toolrack_
  * @param ret      receives a reference: the text of a JSON array of messages (of items for
  *                 OPENAI_RESPONSES, of contents for GEMINI, of JSON-RPC responses for MCP);
  *                 "[]" when the message calls nothing
- * @return 0; TOOLRACK_E_INVALID for a message that is not of this format, with the place,
- *         an unknown profile in `offered`, or `definitions` that are none of this format;
- * TOOLRACK_E_LIMIT_EXCEEDED for more than 1024 calls or 64 MiB; TOOLRACK_E_NO_MEMORY. */
+ * @return 0; TOOLRACK_E_INVALID for a message that is not of this format, or has a call that cannot
+ *         be read, with the place, an unknown profile in `offered`, or `definitions` that are none
+ *         of this format; TOOLRACK_E_REFUSED for a message with calls that the model refused or a
+ *         filter of the provider stopped: none of them is executed; TOOLRACK_E_LIMIT_EXCEEDED for
+ *         more than 1024 calls or 64 MiB; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_answer(struct toolrack *host, enum toolrack_format format,
                                  const char *message, size_t length,
                                  const struct toolrack_call_options *options,
