@@ -91,6 +91,12 @@ static bool is_empty(yyjson_mut_val *part) {
            yyjson_mut_obj_size(part) == members;
 }
 
+/* The call of a part, in either spelling. */
+static yyjson_mut_val *call_of(yyjson_mut_val *part) {
+    yyjson_mut_val *call = yyjson_mut_obj_get(part, "functionCall");
+    return call != NULL ? call : yyjson_mut_obj_get(part, "function_call");
+}
+
 /* An id is optional here, but one that is empty is none. */
 static void end(struct toolrack_stream *stream) {
     yyjson_mut_val *parts = stream_array(stream, stream->root, "parts");
@@ -99,10 +105,13 @@ static void end(struct toolrack_stream *stream) {
     yyjson_mut_val *part;
     stream_filter(stream, parts, is_empty);
     yyjson_mut_arr_foreach(parts, at, count, part) {
-        yyjson_mut_val *call = yyjson_mut_obj_get(part, "functionCall");
+        yyjson_mut_val *call = call_of(part);
         if (yyjson_mut_obj_get(call, "id") != NULL) {
             stream_give_id(stream, call, "id");
         }
+    }
+    if (stream_is_cut_off(stream)) {
+        stream_break_off_object(stream, call_of(yyjson_mut_arr_get_last(parts)), "args");
     }
 }
 

@@ -40,10 +40,15 @@ static void end(struct toolrack_stream *stream) {
     size_t at;
     size_t count;
     yyjson_mut_val *call;
-    yyjson_mut_arr_foreach(yyjson_mut_obj_get(stream->root, "tool_calls"), at, count, call) {
+    yyjson_mut_val *calls = yyjson_mut_obj_get(stream->root, "tool_calls");
+    yyjson_mut_arr_foreach(calls, at, count, call) {
         if (yyjson_mut_obj_get(call, "id") != NULL) {
             stream_give_id(stream, call, "id");
         }
+    }
+    if (stream_is_cut_off(stream)) {
+        yyjson_mut_val *last = yyjson_mut_arr_get_last(calls);
+        stream_break_off_object(stream, yyjson_mut_obj_get(last, "function"), "arguments");
     }
     if (yyjson_mut_obj_get(stream->root, "content") == NULL) {
         stream_put(stream, stream->root, "content", yyjson_mut_str(stream->doc, ""));

@@ -431,6 +431,18 @@ void stream_break_off(struct toolrack_stream *stream, yyjson_mut_val *object, co
     }
 }
 
+void stream_break_off_object(struct toolrack_stream *stream, yyjson_mut_val *call,
+                             const char *key) {
+    yyjson_mut_val *given = yyjson_mut_obj_get(call, key);
+    if (yyjson_mut_is_obj(call) &&
+        (given == NULL || yyjson_mut_is_null(given) ||
+         (yyjson_mut_is_obj(given) && yyjson_mut_obj_size(given) == 0))) {
+        yyjson_mut_val *made = yyjson_mut_obj(stream->doc);
+        stream_put(stream, made, TURN_BROKEN_INPUT, yyjson_mut_str(stream->doc, "{"));
+        stream_put(stream, call, key, made);
+    }
+}
+
 void stream_set_reason(struct toolrack_stream *stream, yyjson_val *reason) {
     if (stream_is_text(reason)) {
         buf_clear(&stream->reason);

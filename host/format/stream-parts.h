@@ -171,6 +171,11 @@ void stream_set_reason(struct toolrack_stream *stream, yyjson_val *reason);
 /** Whether the model was stopped, perhaps within its last call, as far as the provider says. */
 bool stream_is_cut_off(const struct toolrack_stream *stream);
 
+/** The arguments at `key` of a call were written in one piece, as an object: if it has no members,
+ * a model that was stopped may not have written them yet, and they become invalid as those of
+ * stream_break_off(). */
+void stream_break_off_object(struct toolrack_stream *stream, yyjson_mut_val *call, const char *key);
+
 /** Look at what an event, or a whole response, has beside its piece of the message, in one walk
  * over its members: read the numbers of tokens that it tells.
  * @return whether it may report a failure, which stream_tell_error() knows */

@@ -808,6 +808,44 @@ static void a_call_that_was_cut_off_has_no_arguments(void **state) {
              "\"add\",\"arguments\":\"{\"}]");
 }
 
+static const char broken_chat[] =
+        "{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"add\",\"arguments\":"
+        "{\"INVALID_JSON\":\"{\"}}}],\"content\":\"\"}";
+
+/* The same where arguments come whole, as an object, and so are empty or not. */
+static void a_whole_call_that_was_cut_off_has_no_arguments(void **state) {
+    (void)state;
+    comes_to(TOOLRACK_FORMAT_OLLAMA,
+             "{\"message\":{\"tool_calls\":[{\"function\":{\"name\":\"add\",\"arguments\":{}}}]}}\n"
+             "{\"done\":true,\"done_reason\":\"length\"}\n",
+             broken_chat);
+    comes_to(
+            TOOLRACK_FORMAT_OLLAMA,
+            "{\"message\":{\"tool_calls\":[{\"function\":{\"name\":\"add\",\"arguments\":{\"a\":1}}"
+            "}"
+            "]}}\n{\"done\":true,\"done_reason\":\"length\"}\n",
+            "{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"add\",\"arguments\":"
+            "{\"a\":1}}}],\"content\":\"\"}");
+    comes_to(TOOLRACK_FORMAT_GEMINI,
+             "data: "
+             "{\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"add\"}}]},"
+             "\"finishReason\":\"MAX_TOKENS\"}]}\n\n",
+             "{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"add\",\"args\":"
+             "{\"INVALID_JSON\":\"{\"}}}]}");
+    comes_to(
+            TOOLRACK_FORMAT_GEMINI,
+            "data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"add\"}},"
+            "{\"text\":\"b\"}]},\"finishReason\":\"MAX_TOKENS\"}]}\n\n",
+            "{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"add\"}},{\"text\":\"b\"}]"
+            "}");
+    struct format_message message;
+    assert_int_equal(format_read_message(TOOLRACK_FORMAT_OLLAMA, broken_chat, strlen(broken_chat),
+                                         &message, NULL),
+                     0);
+    assert_int_equal(message.calls[0].problem->code, TOOLRACK_E_INVALID_ARGUMENTS);
+    format_message_finish(&message);
+}
+
 #define CHAT(delta, reason)                                                              \
     "data: {\"choices\":[{\"delta\":{" delta "},\"finish_reason\":\"" reason "\"}]}\n\n" \
     "data: [DONE]\n\n"
@@ -1235,6 +1273,7 @@ int main(void) {
             cmocka_unit_test(a_name_in_pieces_is_one_name),
             cmocka_unit_test(of_several_answers_the_first_counts),
             cmocka_unit_test(a_call_that_was_cut_off_has_no_arguments),
+            cmocka_unit_test(a_whole_call_that_was_cut_off_has_no_arguments),
             cmocka_unit_test(each_ending_has_a_word),
             cmocka_unit_test(all_providers_count_the_same_tokens),
             cmocka_unit_test(what_breaks_off_behind_the_end_does_not_matter),
