@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/json-twice.h"
 #include "base/json.h"
 #include "base/name.h"
 #include "base/number.h"
@@ -392,6 +393,15 @@ static tr_status reply_json(struct tr_call *base, const char *json, uint64_t len
     if (json_is_deeper(yyjson_doc_get_root(doc), JSON_REPLY_DEPTH_MAX)) {
         return run_fail(run, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL, JSON_TOO_DEEP,
                         JSON_REPLY_DEPTH_MAX);
+    }
+    char pointer[JSON_POINTER_MAX];
+    enum json_twice twice = json_find_twice(yyjson_doc_get_root(doc), pointer);
+    if (twice == JSON_TWICE_NO_MEMORY) {
+        return run_no_memory(run);
+    }
+    if (twice == JSON_TWICE_FOUND) { /* a check and a reader could each take another value */
+        return run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL,
+                        "the tool's reply cannot be used: %s is given twice", pointer);
     }
     run->structured = yyjson_doc_get_root(doc);
     run->has_json = true;

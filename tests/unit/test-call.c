@@ -85,6 +85,9 @@ static tr_status broken(struct tr_call *call) {
     if (strcmp(how, "json") == 0) {
         return tr_reply_json(call, "{\"a\":");
     }
+    if (strcmp(how, "member") == 0) {
+        return tr_reply_json(call, "{\"a\":{\"b\":1,\"b\":2}}");
+    }
     if (strcmp(how, "utf8") == 0) {
         return tr_reply_text(call, "\xff\xfe");
     }
@@ -628,6 +631,7 @@ static void broken_replies(void **state) {
     (void)state;
     const int failed = TOOLRACK_E_EXECUTION_FAILED;
     fails("broken", "{\"how\":\"json\"}", failed, "", "it is not JSON");
+    fails("broken", "{\"how\":\"member\"}", failed, "", "/a/b is given twice");
     fails("broken", "{\"how\":\"utf8\"}", failed, "", "not UTF-8");
     fails("broken", "{\"how\":\"null\"}", failed, "", "NULL");
     fails("broken", "{\"how\":\"twice\"}", failed, "", "two JSON replies");
