@@ -1,6 +1,7 @@
 #include "base/json-twice.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,16 +31,25 @@ static inline yyjson_val *next_key(yyjson_val *key) {
     return unsafe_yyjson_get_next(key + 1);
 }
 
-/* The second of two keys, or NULL. */
+/* One bit of 64, by the length and the first byte: names of different bits are not the same. */
+static inline uint64_t bit_of(yyjson_val *key) {
+    const unsigned first = (unsigned char)*unsafe_yyjson_get_str(key);
+    return UINT64_C(1) << ((length_of(key) * 8 + first) % 64);
+}
+
+/* The second of two keys, or NULL. Compared are those whose bit another one has. */
 static yyjson_val *find_in_few(yyjson_val *object, size_t count) {
     yyjson_val *keys[FEW];
     yyjson_val *key = unsafe_yyjson_get_first(object);
+    uint64_t seen = 0;
     for (size_t i = 0; i < count; i++, key = next_key(key)) {
-        for (size_t j = 0; j < i; j++) {
+        const uint64_t bit = bit_of(key);
+        for (size_t j = 0; (seen & bit) != 0 && j < i; j++) {
             if (is_same(keys[j], key)) {
                 return key;
             }
         }
+        seen |= bit;
         keys[i] = key;
     }
     return NULL;
@@ -99,8 +109,14 @@ enum json_twice json_find_twice(yyjson_val *root, char ret_pointer[static JSON_P
             return JSON_TWICE_NO_MEMORY;
         }
     }
-    for (yyjson_val *at = root + 1; end != flat && twice == NULL && at < end; at++) {
-        if (unsafe_yyjson_is_obj(at) && !find_in(at, &twice)) {
+    if (twice == NULL && end == flat) {
+        return JSON_TWICE_NONE;
+    }
+    for (yyjson_val *at = root + 1; twice == NULL && at < end; at++) {
+        while (at < end && !unsafe_yyjson_is_obj(at)) {
+            at++;
+        }
+        if (at < end && !find_in(at, &twice)) {
             return JSON_TWICE_NO_MEMORY;
         }
     }
