@@ -70,8 +70,8 @@ static const struct {
         {"unknown", ""},
 };
 
-/* Of "varchar(9)" and "array of strings" the first word counts. A text with "|" means several types,
- * which no single name says; type-text.h reads it. */
+/* Of "varchar(9)" and "array of strings" the first word counts. A text with "|" means several
+ * types, which no single name says; type-text.h reads it. */
 const char *dialect_type(const char *said) {
     size_t length = strcspn(said, "[<( ");
     if (strchr(said, '|') != NULL) {
