@@ -281,6 +281,7 @@ static int check_format(const struct toolrack_agent_options *taken, const struct
 
 int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *options,
                    struct toolrack_text **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct toolrack_agent_options taken = TOOLRACK_AGENT_OPTIONS_INIT;
     CLEANUP(kept_finish) struct kept kept = {0};
     struct toolrack_error why = {0};
@@ -363,6 +364,7 @@ int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *o
 
 int toolrack_conversations(struct toolrack *host, struct toolrack_text **ret,
                            struct toolrack_error *err) {
+    HOST_SCOPE(host);
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     int code = kept_list(host->places.kept_dir, &out, err);
     if (code < 0) {
@@ -374,6 +376,7 @@ int toolrack_conversations(struct toolrack *host, struct toolrack_text **ret,
 
 int toolrack_conversation_remove(struct toolrack *host, const char *id,
                                  struct toolrack_error *err) {
+    HOST_SCOPE(host);
     int code = kept_remove(host->places.kept_dir, id, err);
     return code < 0 ? code : results_forget(host->places.kept_dir, id, err);
 }
@@ -430,6 +433,7 @@ static int add_names(yyjson_mut_doc *doc, yyjson_mut_val *names, const struct ke
 
 int toolrack_conversation_undo(struct toolrack *host, const char *file, const char *id,
                                struct toolrack_text **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     CLEANUP(kept_finish) struct kept kept = {0};
     const struct key no_key = {0};
     int code = kept_open(

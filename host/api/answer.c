@@ -652,5 +652,6 @@ int answer_message(struct toolrack *host, enum toolrack_format format, const cha
 int toolrack_answer(struct toolrack *host, enum toolrack_format format, const char *message,
                     size_t length, const struct toolrack_call_options *options,
                     struct toolrack_text **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return answer_message(host, format, message, length, options, NULL, NULL, ret, err);
 }

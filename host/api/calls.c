@@ -56,7 +56,8 @@ static int call_copied(struct toolrack *host, struct toolrack_tool *tool, const 
                        struct toolrack_result **ret, struct toolrack_error *err) {
     if (!call_is_free(tool)) {
         uint64_t asked_ns = clock_now_ns();
-        int code = call_permit(&host->calls, tool, options, arguments, length, NULL, err);
+        int code = call_permit(&host->calls, tool, options, arguments, length, &host->calls.closing,
+                               err);
         if (code < 0) {
             call_record_refused(&host->calls, tool, options, arguments, length, err, 0);
             return code;
@@ -94,7 +95,7 @@ int calls_make(struct toolrack *host, const char *name, struct toolrack_tool *to
         return call_copied(host, tool, arguments, length, parsed, options, time, ret, err);
     }
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *copied = toolrack_tool_ref(tool);
-    int code = call_stage(&host->calls, name, &copied, options, &time, NULL, err);
+    int code = call_stage(&host->calls, name, &copied, options, &time, &host->calls.closing, err);
     if (code < 0) {
         call_record_refused(&host->calls, copied, options, arguments, length, err, time.started_ns);
         return code;
@@ -106,6 +107,7 @@ int calls_make(struct toolrack *host, const char *name, struct toolrack_tool *to
 int toolrack_tool_call(struct toolrack *host, struct toolrack_tool *tool, const char *arguments,
                        size_t length, const struct toolrack_call_options *options,
                        struct toolrack_result **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return calls_make(host, NULL, tool, arguments, length, NULL, options, ret, err);
 }
 
@@ -116,6 +118,7 @@ static size_t length_of(const char *arguments) {
 int toolrack_call(struct toolrack *host, const char *name, const char *arguments,
                   const struct toolrack_call_options *options, struct toolrack_result **ret,
                   struct toolrack_error *err) {
+    HOST_SCOPE(host);
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
     if (tool == NULL) {
         return registry_not_called(host->registry, name, err);
@@ -126,6 +129,7 @@ int toolrack_call(struct toolrack *host, const char *name, const char *arguments
 int toolrack_submit(struct toolrack *host, const char *name, const char *arguments,
                     const struct toolrack_call_options *options, toolrack_done *done, void *user,
                     struct toolrack_call **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
     if (tool == NULL) {
         return registry_not_called(host->registry, name, err);
@@ -144,6 +148,7 @@ int toolrack_submit_tool(struct toolrack *host, struct toolrack_tool *tool, cons
                          size_t length, const struct toolrack_call_options *options,
                          toolrack_done *done, void *user, struct toolrack_call **ret,
                          struct toolrack_error *err) {
+    HOST_SCOPE(host);
     int code = host_check_process(host, err);
     if (code < 0) {
         return code;
@@ -155,6 +160,7 @@ int toolrack_submit_tool(struct toolrack *host, struct toolrack_tool *tool, cons
 
 int toolrack_source_start(struct toolrack *host, toolrack_take *take, void *user,
                           struct toolrack_source **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return pool_source_start(host->pool, take, user, (struct pool_source **)ret, err);
 }
 
@@ -180,6 +186,7 @@ void toolrack_call_unref(struct toolrack_call *call) {
 }
 
 void toolrack_cancel_conversation(struct toolrack *host, const char *conversation) {
+    HOST_SCOPE(host);
     if (conversation != NULL) {
         pool_cancel_conversation(host->pool, conversation);
     }

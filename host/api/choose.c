@@ -9,30 +9,36 @@
 
 int toolrack_search(struct toolrack *host, const struct toolrack_select_options *options,
                     struct toolrack_text **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return choose_search(host->choose, options, ret, err);
 }
 
 int toolrack_search_prepare(struct toolrack *host, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return choose_prepare(host->choose, err);
 }
 
 int toolrack_select(struct toolrack *host, const struct toolrack_select_options *options,
                     struct toolrack_text **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return choose_select(host->choose, options, ret, err);
 }
 
 int toolrack_select_worked(struct toolrack *host, const char *principal, const char *id,
                            bool worked, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return choose_select_worked(host->choose, principal, id, worked, err);
 }
 
 int toolrack_select_feedback(struct toolrack *host, const char *principal, const char *id,
                              const char *tool, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return choose_select_feedback(host->choose, principal, id, tool, err);
 }
 
 int toolrack_select_forget(struct toolrack *host, const char *principal, uint64_t *ret_count,
                            struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return choose_select_forget(host->choose, principal, ret_count, err);
 }
 

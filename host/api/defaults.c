@@ -92,6 +92,7 @@ static int reset(struct toolrack *host, const char *name, const char *who,
 
 int toolrack_set_default(struct toolrack *host, const char *name, const char *version,
                          const char *who, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     if (strchr(name, '@') != NULL) {
         return error_set(err, TOOLRACK_E_INVALID,
                          "the default is set for a name alone, not for '%s'; the version stands "

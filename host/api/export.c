@@ -310,6 +310,7 @@ static bool take_options(const struct toolrack_export_options *options,
 int toolrack_export(struct toolrack *host, enum toolrack_format format,
                     const struct toolrack_export_options *options, struct toolrack_text **ret,
                     struct toolrack_text **ret_report, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct toolrack_export_options asked;
     if (toolrack_format_name(format) == NULL) {
         return error_set(err, TOOLRACK_E_INVALID, "there is no format number %d", (int)format);
@@ -356,5 +357,6 @@ int export_names(struct toolrack *host, enum toolrack_format format,
 
 int toolrack_definitions(struct toolrack *host, struct toolrack_text **ret,
                          struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return toolrack_export(host, TOOLRACK_FORMAT_MCP, NULL, ret, NULL, err);
 }

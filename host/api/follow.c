@@ -44,6 +44,7 @@ void follow_tell(struct toolrack *host, enum hosts_change change) {
 }
 
 void toolrack_reached(struct toolrack *host, struct toolrack_reached *reached) {
+    HOST_SCOPE(host);
     struct hosts_count last;
     hosts_last(host->hosts, &last);
     size_t size = reached->size;

@@ -98,9 +98,13 @@ struct toolrack {
 
     atomic_uint_fast64_t told[HOST_EVENTS]; /* events, by their kind */
 
-    atomic_bool opened; /* what plugins offer was told, see open.c */
-    atomic_bool closed; /* set by close: calls that were given up send no more events */
+    atomic_bool opened;         /* what plugins offer was told, see open.c */
+    atomic_bool closed;         /* set by close: calls that were given up send no more events */
+    struct toolrack *next_left; /* closed while a thread was in it: see close_host() */
 };
+
+/** First in each function of the API that uses the host: what it may use is not freed meanwhile. */
+#define HOST_SCOPE(host) CALL_HOST_SCOPE(&(host)->calls)
 
 /** Read the administrator's settings from the store; used as registry_options.settings. */
 int host_settings(void *user, registry_take_setting *take, struct registry_views *views,

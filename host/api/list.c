@@ -59,6 +59,7 @@ static bool take(void *user, struct toolrack_tool *tool) {
 
 int toolrack_list(struct toolrack *host, const struct toolrack_filter *filter,
                   struct toolrack_tools **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct toolrack_tools *tools = calloc(1, sizeof *tools);
     if (tools == NULL) {
         return error_oom(err);
@@ -96,6 +97,7 @@ void toolrack_tools_free(struct toolrack_tools *tools) {
 
 int toolrack_list_info(struct toolrack *host, const struct toolrack_filter *filter,
                        struct toolrack_text **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct toolrack_filter all = {0};
     if (filter != NULL) {
         memcpy(&all, filter, filter->size < sizeof all ? filter->size : sizeof all);
@@ -127,19 +129,23 @@ int toolrack_list_info(struct toolrack *host, const struct toolrack_filter *filt
 }
 
 struct toolrack_tool *toolrack_get(struct toolrack *host, const char *name) {
+    HOST_SCOPE(host);
     return registry_get(host->registry, name);
 }
 
 char *toolrack_suggest(struct toolrack *host, const char *name) {
+    HOST_SCOPE(host);
     return registry_suggest(host->registry, name, false);
 }
 
 char *toolrack_suggest_call(struct toolrack *host, const char *name) {
+    HOST_SCOPE(host);
     return registry_suggest(host->registry, name, true);
 }
 
 int toolrack_refused(struct toolrack *host, struct toolrack_refusals **ret,
                      struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct toolrack_refusals *list = registry_refusals(host->registry);
     if (list == NULL) {
         return error_oom(err);

@@ -118,6 +118,7 @@ static int set(struct toolrack *host, const struct store_setting *setting, const
 
 int toolrack_set_enabled(struct toolrack *host, const char *name, bool enabled, const char *who,
                          struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return set(host,
                &(struct store_setting){.selector = name, .has_enabled = true, .enabled = enabled},
                who, err);
@@ -125,6 +126,7 @@ int toolrack_set_enabled(struct toolrack *host, const char *name, bool enabled, 
 
 int toolrack_set_priority(struct toolrack *host, const char *name, int priority, const char *who,
                           struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return set(
             host,
             &(struct store_setting){.selector = name, .has_priority = true, .priority = priority},
@@ -149,6 +151,7 @@ static int check_sound(const struct descriptor *desc, struct toolrack_error *err
 
 int toolrack_register(struct toolrack *host, const struct tr_plugin *source, uint64_t *ret_uids,
                       struct toolrack_error *err) {
+    HOST_SCOPE(host);
     CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
     bool no_memory;
     struct descriptor_options options = tool_descriptor_options(&no_memory);
@@ -179,19 +182,23 @@ int toolrack_register(struct toolrack *host, const struct tr_plugin *source, uin
 
 int toolrack_set_returns(struct toolrack *host, uint64_t uid, bool returns,
                          struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return registry_set_returns(host->registry, uid, returns, err);
 }
 
 int toolrack_unregister(struct toolrack *host, uint64_t uid, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return registry_remove(host->registry, uid, err);
 }
 
 int toolrack_unregister_name(struct toolrack *host, const char *name, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return registry_remove_name(host->registry, name, err);
 }
 
 int toolrack_add_service(struct toolrack *host, const struct toolrack_service *service,
                          struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return life_add_service(host->life, service, err);
 }
 
@@ -199,11 +206,13 @@ int toolrack_add_service(struct toolrack *host, const struct toolrack_service *s
 
 int toolrack_reload(struct toolrack *host, const char *name, struct toolrack_text **ret_report,
                     struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return life_reload(host->life, name, ret_report, err);
 }
 
 int toolrack_rollback(struct toolrack *host, const char *name, const char *who,
                       struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct hosts_telling telling;
     follow_begin(host, &telling);
     return follow_end(host, &telling, HOSTS_CONTENT,
@@ -212,6 +221,7 @@ int toolrack_rollback(struct toolrack *host, const char *name, const char *who,
 
 int toolrack_adopt(struct toolrack *host, const char *name, const char *who,
                    struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct hosts_telling telling;
     follow_begin(host, &telling);
     return follow_end(host, &telling, HOSTS_DECISION,
@@ -220,6 +230,7 @@ int toolrack_adopt(struct toolrack *host, const char *name, const char *who,
 
 int toolrack_release(struct toolrack *host, const char *name, const char *who,
                      struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct hosts_telling telling;
     follow_begin(host, &telling);
     return follow_end(host, &telling, HOSTS_DECISION,

@@ -138,6 +138,7 @@ static void add_counted(struct toolrack *host, yyjson_mut_doc *doc, yyjson_mut_v
 
 int toolrack_metrics(struct toolrack *host, struct toolrack_text **ret,
                      struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct present present;
     int code = look(host, &present, err);
     if (code < 0) {

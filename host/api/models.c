@@ -243,6 +243,7 @@ static void add_prices(yyjson_mut_doc *doc, yyjson_mut_val *object, yyjson_val *
 }
 
 int toolrack_models(struct toolrack *host, struct toolrack_text **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     yyjson_mut_val *root;
     yyjson_mut_doc *doc = document_begin_list(&root);
     const char *chosen = config_agent_model(host->config);
@@ -289,6 +290,7 @@ static int mask(enum toolrack_format format, const char *variable, const char *c
 
 int toolrack_mask_keys(struct toolrack *host, const char *const *headers, char *text,
                        struct toolrack_error *err) {
+    HOST_SCOPE(host);
     static const enum toolrack_format formats[] = {
             TOOLRACK_FORMAT_OPENAI, TOOLRACK_FORMAT_ANTHROPIC, TOOLRACK_FORMAT_GEMINI};
     size_t at;

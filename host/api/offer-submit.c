@@ -105,6 +105,7 @@ static void drop_outcome(void *user, struct toolrack_result *result,
 int toolrack_offer_submit(struct toolrack *host, enum toolrack_offer what, const char *arguments,
                           const struct toolrack_call_options *options, toolrack_done *done,
                           void *user, struct toolrack_call **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     enum offer offer;
     arguments = arguments != NULL && arguments[0] != '\0' ? arguments : "{}";
     int code = offer_request_check(what, arguments, &offer, err);

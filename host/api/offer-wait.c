@@ -29,6 +29,7 @@ static void wake_waiting(void *user, struct toolrack_result *result,
 int toolrack_offer_call(struct toolrack *host, enum toolrack_offer what, const char *arguments,
                         const struct toolrack_call_options *options, struct toolrack_result **ret,
                         struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct waiting waiting = {.lock = PTHREAD_MUTEX_INITIALIZER,
                               .changed = PTHREAD_COND_INITIALIZER};
     int code = toolrack_offer_submit(host, what, arguments, options, wake_waiting, &waiting, NULL,
@@ -52,6 +53,7 @@ int toolrack_offer_call(struct toolrack *host, enum toolrack_offer what, const c
 }
 
 bool toolrack_offers(struct toolrack *host, enum toolrack_offer what) {
+    HOST_SCOPE(host);
     switch (what) {
     case TOOLRACK_OFFER_RESOURCES:
     case TOOLRACK_OFFER_TEMPLATES:

@@ -13,6 +13,7 @@
 #include "api/offer-plugins.h"
 #include "api/plan-tool.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/forked.h"
 #include "base/ownership.h"
@@ -105,10 +106,12 @@ void host_tool_event(void *user, enum toolrack_event_kind kind, const struct too
 
 int toolrack_add_listener(struct toolrack *host, toolrack_listener *listener, void *user,
                           struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return listeners_add(host->listeners, listener, user, err);
 }
 
 void toolrack_remove_listener(struct toolrack *host, toolrack_listener *listener, void *user) {
+    HOST_SCOPE(host);
     listeners_remove(host->listeners, listener, user);
 }
 
@@ -368,6 +371,7 @@ static enum toolrack_tolerance host_tolerance(void *user, const struct toolrack_
 }
 
 int toolrack_format_tolerance(struct toolrack *host, enum toolrack_format format) {
+    HOST_SCOPE(host);
     const char *name = toolrack_format_name(format);
     unsigned of_format = name != NULL ? config_tolerance(host->config, "formats", name) : 0;
     unsigned of_all = config_settings(host->config)->tolerance;
@@ -730,6 +734,75 @@ static void finish(struct toolrack *host, bool leaves) {
     host_free(host);
 }
 
+/* ------------------------------------------------------------------- close */
+
+/* How long close waits for what it has cancelled. */
+#define CLOSE_GRACE_MS     1000u
+/* And then for the callers whose calls were given up, to return. */
+#define CLOSE_RETURN_MS    100u
+/* Pauses between the looks whether others are still inside: they do not tell when they leave, since
+ * the host may be gone by then. */
+#define CLOSE_PAUSE_NS_MIN (CLOCK_NS_PER_MS / 8)
+#define CLOSE_PAUSE_NS_MAX (16 * CLOCK_NS_PER_MS)
+
+/* A registry_visit: the calls that wait for the turn of the plugin, or for its load, look again. */
+static bool wake_plugin(void *user, struct toolrack_tool *tool) {
+    (void)user;
+    plugin_wake(tool->reg->plugin, NULL, false);
+    return true;
+}
+
+/* Wait until no call runs and no thread is inside the host. Those on their callers' threads are
+ * told at each look: one of them may just be about to wait. Returns whether nobody is inside. */
+static bool await_callers(struct toolrack *host, uint64_t until_ns) {
+    uint64_t pause_ns = CLOSE_PAUSE_NS_MIN;
+    for (;;) {
+        bool is_quiet = pool_await_quiet(host->pool, 0);
+        bool is_empty = call_host_uses(&host->calls) == 0;
+        uint64_t now_ns = clock_now_ns();
+        if ((is_quiet && is_empty) || now_ns >= until_ns) {
+            return is_empty;
+        }
+        life_interrupt(host->life);
+        registry_visit(host->registry, wake_plugin, NULL);
+        uint64_t look_ns = now_ns + pause_ns < until_ns ? now_ns + pause_ns : until_ns;
+        if (pool_await_quiet(host->pool, look_ns) && !is_empty) {
+            const struct timespec look = clock_timespec(look_ns);
+            (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &look, NULL);
+        }
+        pause_ns = 2 * pause_ns < CLOSE_PAUSE_NS_MAX ? 2 * pause_ns : CLOSE_PAUSE_NS_MAX;
+    }
+}
+
+/* Cancel all calls and wait for them.
+ * @param ret_left  whether a thread of the app is still inside the host
+ * @return whether no code of a plugin that was called still runs on a thread of the host */
+static bool end_calls(struct toolrack *host, bool *ret_left) {
+    const uint64_t until_ns = clock_now_ns() + CLOSE_GRACE_MS * CLOCK_NS_PER_MS;
+    *ret_left = false;
+    if (host->pool == NULL) {
+        return true; /* it was not opened */
+    }
+    atomic_store(&host->calls.closing, true);
+    pool_cancel_all(host->pool);
+    (void)await_callers(host, until_ns);
+    bool is_quiet = pool_stop(host->pool);
+    *ret_left = !await_callers(host, clock_now_ns() + CLOSE_RETURN_MS * CLOCK_NS_PER_MS);
+    if (is_quiet && !*ret_left) {
+        pool_destroy(host->pool);
+    }
+    return is_quiet;
+}
+
+/* A host that is left to a thread which has not returned. It is never freed, which is no leak to be
+ * reported. */
+static void leave(struct toolrack *host) {
+    static _Atomic(struct toolrack *) left;
+    host->next_left = atomic_load(&left);
+    while (!atomic_compare_exchange_weak(&left, &host->next_left, host)) {
+    }
+}
+
 static void close_host(struct toolrack *host, bool exits) {
     if (host_check_process(host, NULL) < 0) {
         return; /* all that it has is its process's, and its threads are not here to be awaited */
@@ -738,17 +811,20 @@ static void close_host(struct toolrack *host, bool exits) {
     runs_stop(&host->runs); /* while calls of theirs still run */
     life_stop(host->life);  /* a reload that another host's decision began ends sooner */
     hosts_stop(host->hosts);
-    bool quiet = pool_destroy(host->pool);
+    bool is_left;
+    bool quiet = end_calls(host, &is_left);
     runner_end(host->runner); /* a call that has not returned will not end its task */
-    quiet = life_is_quiet(host->life) && quiet;
+    quiet = life_is_quiet(host->life) && quiet && !is_left;
     permit_stop(host->permit);
     lock_take(&host->closing_lock);
     host->closing = true;
     lock_release(&host->closing_lock);
     bool leaves = exits && quiet && !has_run_plugins(host);
-    if (!leaves) {
+    if (!leaves && !is_left) {
         registry_destroy(host->registry);
-        life_end(host->life, quiet);
+    }
+    if (!leaves) {
+        life_end(host->life, quiet, is_left);
     }
     store_writer_stop(host->writer);
     record_stop(host->record); /* this may add decisions */
@@ -761,7 +837,9 @@ static void close_host(struct toolrack *host, bool exits) {
             life_destroy(host->life);
         }
         finish(host, leaves);
-    } /* else a plugin that is still being loaded uses the host for settings and events */
+    } else { /* a plugin that is still being loaded uses the host for settings and events */
+        leave(host);
+    }
 }
 
 void toolrack_close(struct toolrack *host) {

@@ -130,6 +130,7 @@ static void search_in(void *user, const struct snapshot *snapshot) {
 
 int toolrack_set_default_plugin(struct toolrack *host, const char *name, const char *version,
                                 const char *plugin, const char *who, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     CLEANUP(buf_finish) struct buf selector = BUF_INIT;
     buf_printf(&selector, "%s@%s", name, version);
     if (selector.failed) {

@@ -4,6 +4,7 @@
 
 int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds, const char *who,
                    struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct hosts_telling telling;
     follow_begin(host, &telling);
     int code = permit_grant(host->permit, name, seconds, host_who(host, who), err);
@@ -14,6 +15,7 @@ int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds, co
 
 int toolrack_allow(struct toolrack *host, const char *plugin, const char *capability,
                    const char *who, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct hosts_telling telling;
     follow_begin(host, &telling);
     int code = follow_end(host, &telling, HOSTS_CONTENT,
@@ -24,6 +26,7 @@ int toolrack_allow(struct toolrack *host, const char *plugin, const char *capabi
 
 int toolrack_disallow(struct toolrack *host, const char *plugin, const char *capability,
                       const char *who, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct hosts_telling telling;
     follow_begin(host, &telling);
     int code = follow_end(host, &telling, HOSTS_CONTENT,
@@ -34,11 +37,13 @@ int toolrack_disallow(struct toolrack *host, const char *plugin, const char *cap
 
 int toolrack_allowances(struct toolrack *host, struct toolrack_text **ret,
                         struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return life_allowances(host->life, ret, err);
 }
 
 int toolrack_revoke(struct toolrack *host, const char *name, const char *who,
                     struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct hosts_telling telling;
     follow_begin(host, &telling);
     int code = follow_end(host, &telling, HOSTS_DECISION,
@@ -47,21 +52,25 @@ int toolrack_revoke(struct toolrack *host, const char *name, const char *who,
 }
 
 int toolrack_grants(struct toolrack *host, struct toolrack_text **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return permit_grants(host->permit, ret, err);
 }
 
 int toolrack_pending(struct toolrack *host, struct toolrack_text **ret,
                      struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return permit_pending(host->permit, NULL, ret, err);
 }
 
 int toolrack_pending_of(struct toolrack *host, const struct toolrack_pending_filter *filter,
                         struct toolrack_text **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return permit_pending(host->permit, filter, ret, err);
 }
 
 int toolrack_resolve(struct toolrack *host, const char *id, enum toolrack_approval approval,
                      const char *who, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct hosts_telling telling;
     follow_begin(host, &telling);
     return follow_end(host, &telling, HOSTS_DECISION,
@@ -70,5 +79,6 @@ int toolrack_resolve(struct toolrack *host, const char *id, enum toolrack_approv
 
 int toolrack_decisions(struct toolrack *host, const struct toolrack_decisions_filter *filter,
                        struct toolrack_text **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return permit_decisions(host->permit, filter, ret, err);
 }

@@ -299,6 +299,7 @@ static void add_left(struct writing *writing) {
 
 int toolrack_plan_make(struct toolrack *host, const struct toolrack_select_options *options,
                        struct toolrack_text **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     CLEANUP(wishes_finish) struct wishes wishes = {0};
     int code = choose_wishes(host->choose, options, &wishes, err);
     if (code < 0) {

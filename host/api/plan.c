@@ -93,6 +93,7 @@ static int open_with(struct toolrack *host, const char *text, size_t length,
 int toolrack_plan_open(struct toolrack *host, const char *text, size_t length,
                        struct toolrack_findings **ret_findings, struct toolrack_plan **ret,
                        struct toolrack_error *err) {
+    HOST_SCOPE(host);
     const struct plan_finder finder = {.registry = host->registry, .has_commands = true};
     return open_with(host, text, length, &finder, ret_findings, ret, err);
 }
@@ -101,6 +102,7 @@ int toolrack_plan_open_for(struct toolrack *host, const char *text, size_t lengt
                            toolrack_plan_find *find, void *user,
                            struct toolrack_findings **ret_findings, struct toolrack_plan **ret,
                            struct toolrack_error *err) {
+    HOST_SCOPE(host);
     const struct plan_finder finder = {.registry = host->registry, .find = find, .user = user};
     return open_with(host, text, length, &finder, ret_findings, ret, err);
 }
@@ -600,10 +602,12 @@ int plan_run_all(struct toolrack_plan *plan, const struct toolrack_plan_options 
 
 int toolrack_plan_run(struct toolrack_plan *plan, const struct toolrack_plan_options *options,
                       struct toolrack_text **ret, struct toolrack_error *err) {
+    HOST_SCOPE(plan->host);
     return plan_run_all(plan, options, NULL, NULL, ret, err);
 }
 
 void toolrack_plan_cancel(struct toolrack_plan *plan) {
+    HOST_SCOPE(plan->host);
     OBJECT_CHECK(plan, PLAN_MAGIC);
     LOCK_SCOPE(&plan->lock);
     if (plan->run != NULL) {

@@ -173,6 +173,7 @@ static void add_refusals(const struct listing *listing, const struct entries *en
 
 int toolrack_plugins_info(struct toolrack *host, struct toolrack_text **ret,
                           struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct toolrack_filter all = TOOLRACK_FILTER_INIT;
     all.all = true;
     CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;

@@ -203,6 +203,7 @@ static void add_row(void *user, const struct store_run *run) {
 
 int toolrack_runs(struct toolrack *host, const char *owner, struct toolrack_text **ret,
                   struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct listing listing = {.host = host};
     listing.doc = document_begin_list(&listing.list);
     int code = store_runs_read(host->store, owner, note_left, &listing, err);
@@ -346,6 +347,7 @@ static bool describe(struct toolrack *host, const struct journal_kept *kept, boo
 
 int toolrack_run_get(struct toolrack *host, const char *owner, const char *id,
                      struct toolrack_text **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     CLEANUP(journal_kept_finish) struct journal_kept kept;
     int code = journal_read(host->store, owner, id, &kept, err);
     bool was_left = code == 0 && is_left(host, &kept.run);
@@ -389,6 +391,7 @@ static int check_owner(struct toolrack *host, const char *owner, const char *id,
 
 int toolrack_run_cancel(struct toolrack *host, const char *owner, const char *id,
                         struct toolrack_error *err) {
+    HOST_SCOPE(host);
     /* One that has ended may be among those that run here for another moment. */
     bool has_ended;
     int code = check_owner(host, owner, id, &has_ended, err);
@@ -400,6 +403,7 @@ int toolrack_run_cancel(struct toolrack *host, const char *owner, const char *id
 
 int toolrack_run_remove(struct toolrack *host, const char *owner, const char *id,
                         struct toolrack_error *err) {
+    HOST_SCOPE(host);
     bool has_ended;
     int code = check_owner(host, owner, id, &has_ended, err);
     return code < 0 ? code : store_run_remove(host->store, id, lives, host, err);
@@ -528,6 +532,7 @@ static int go_on(struct toolrack_plan *plan, const struct toolrack_run_said *sai
 int toolrack_run_reopen(struct toolrack *host, const char *owner, const char *id,
                         const struct toolrack_run_said *said, size_t count,
                         struct toolrack_plan **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     CLEANUP(toolrack_plan_closep) struct toolrack_plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) {
         return error_oom(err);
@@ -714,6 +719,7 @@ static int enter(struct runs *runs, struct started *started, struct toolrack_err
 int toolrack_run_start(struct toolrack_plan *plan, const struct toolrack_plan_options *options,
                        toolrack_run_ended *ended, void *user, char ret_id[TOOLRACK_RUN_ID_ROOM],
                        struct toolrack_error *err) {
+    HOST_SCOPE(plan->host);
     OBJECT_CHECK(plan, PLAN_MAGIC);
     struct runs *runs = &plan->host->runs;
     pthread_t thread;

@@ -20,6 +20,7 @@
 
 int toolrack_serving(struct toolrack *host, struct toolrack_text **ret,
                      struct toolrack_error *err) {
+    HOST_SCOPE(host);
     yyjson_mut_doc *doc = json_doc_create();
     yyjson_val *serve = config_serving(host->config);
     yyjson_mut_doc_set_root(doc, serve != NULL ? yyjson_val_mut_copy(doc, serve) : NULL);
@@ -38,6 +39,7 @@ static void log_warning(void *user, const char *line) {
 }
 
 int toolrack_serving_check(struct toolrack *host, uint32_t parts, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     unsigned files = ((parts & TOOLRACK_SERVING_FILES) != 0 ? CONFIG_FILES : 0u) |
                      ((parts & TOOLRACK_SERVING_SOCKET) != 0 ? CONFIG_SOCKET : 0u);
     serving_names(host, log_name, host);
@@ -48,6 +50,7 @@ int toolrack_serving_check(struct toolrack *host, uint32_t parts, struct toolrac
 
 int toolrack_serving_refuse(struct toolrack *host, const char *pointer, const char *problem,
                             struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct toolrack_error words = {0}; /* `problem` may be a part of `err` */
     if (host->places.config_file == NULL) {
         (void)error_set_field(&words, TOOLRACK_E_INVALID, pointer, "%s", problem);
@@ -59,6 +62,7 @@ int toolrack_serving_refuse(struct toolrack *host, const char *pointer, const ch
 }
 
 bool toolrack_has_profile(struct toolrack *host, const char *profile) {
+    HOST_SCOPE(host);
     return config_profile(host->config, profile) != NULL;
 }
 
@@ -101,6 +105,7 @@ static bool permission_fits(const char *item, const void *user) {
 
 bool toolrack_profile_has(struct toolrack *host, const char *profile,
                           const struct toolrack_tool *tool) {
+    HOST_SCOPE(host);
     yyjson_val *lists = profile != NULL ? config_profile(host->config, profile) : NULL;
     return profile == NULL ||
            (lists != NULL && list_fits(yyjson_obj_get(lists, "tools"), name_fits, tool) &&
@@ -137,6 +142,7 @@ int serving_check_profile(struct toolrack *host, const char *profile, struct too
 int toolrack_token_add(struct toolrack *host, const struct toolrack_token *token,
                        struct toolrack_text **ret_secret, const char *who,
                        struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct hosts_telling telling;
     int code = token->profile != NULL ? serving_check_profile(host, token->profile, err) : 0;
     if (code < 0) {
@@ -157,15 +163,18 @@ int toolrack_token_add(struct toolrack *host, const struct toolrack_token *token
 }
 
 int toolrack_token_file(struct toolrack *host, const char *path, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return tokens_file(host->tokens, path, err);
 }
 
 int toolrack_tokens(struct toolrack *host, struct toolrack_text **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return tokens_list(host->tokens, ret, err);
 }
 
 int toolrack_token_revoke(struct toolrack *host, const char *name, const char *who,
                           struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct hosts_telling telling;
     follow_begin(host, &telling);
     return follow_end(host, &telling, HOSTS_DECISION,
@@ -174,6 +183,7 @@ int toolrack_token_revoke(struct toolrack *host, const char *name, const char *w
 
 int toolrack_token_find(struct toolrack *host, const char *secret,
                         struct toolrack_token_grant **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return tokens_find(host->tokens, secret, ret, err);
 }
 
@@ -201,6 +211,7 @@ static struct store_task_room room_of(yyjson_val *tasks) {
 
 int toolrack_task_create(struct toolrack *host, const struct toolrack_task *given,
                          char ret_id[TOOLRACK_TASK_ID_ROOM], struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct toolrack_task task = {0};
     yyjson_val *serve = config_serving(host->config);
     yyjson_val *configured = yyjson_obj_get(serve, "tasks");
@@ -227,6 +238,7 @@ int toolrack_task_create(struct toolrack *host, const struct toolrack_task *give
 int toolrack_task_set(struct toolrack *host, const char *id, const char *status,
                       const char *message, const char *result, const char *failure,
                       const char *input_requests, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     yyjson_val *serve = config_serving(host->config);
     if (serve == NULL) {
         return error_oom(err);
@@ -237,16 +249,19 @@ int toolrack_task_set(struct toolrack *host, const char *id, const char *status,
 
 int toolrack_task_get(struct toolrack *host, const char *owner, const char *id,
                       struct toolrack_text **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return tasks_get(host->tasks, owner, id, ret, err);
 }
 
 int toolrack_tasks(struct toolrack *host, const char *owner, struct toolrack_text **ret,
                    struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return tasks_list(host->tasks, owner, ret, err);
 }
 
 int toolrack_task_cancel(struct toolrack *host, const char *owner, const char *id,
                          struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct hosts_telling telling;
     follow_begin(host, &telling);
     return follow_end(host, &telling, HOSTS_DECISION, tasks_cancel(host->tasks, owner, id, err));
@@ -254,6 +269,7 @@ int toolrack_task_cancel(struct toolrack *host, const char *owner, const char *i
 
 int toolrack_task_remove(struct toolrack *host, const char *owner, const char *id,
                          struct toolrack_error *err) {
+    HOST_SCOPE(host);
     return tasks_remove(host->tasks, owner, id, err);
 }
 

@@ -71,6 +71,7 @@ static void add_idle(void *user, const char *granted, const char *text) {
 
 int toolrack_warnings(struct toolrack *host, struct toolrack_text **ret,
                       struct toolrack_error *err) {
+    HOST_SCOPE(host);
     struct listing listing = {0};
     listing.doc = document_begin_list(&listing.list);
     registry_look(host->registry, add_of_tools, &listing);

@@ -16,6 +16,7 @@ static struct plugin *plugin_of_tool(struct toolrack *host, const char *name) {
 
 int toolrack_describe_isolation(struct toolrack *host, const char *name, struct toolrack_text **ret,
                                 struct toolrack_error *err) {
+    HOST_SCOPE(host);
     CLEANUP(plugin_unrefp) struct plugin *plugin = plugin_of_tool(host, name);
     if (plugin == NULL) {
         return registry_not_found(host->registry, name, err);
@@ -126,6 +127,7 @@ static int why_refused(struct toolrack *host, const char *name, struct toolrack_
 
 int toolrack_why(struct toolrack *host, const char *name, struct toolrack_text **ret,
                  struct toolrack_error *err) {
+    HOST_SCOPE(host);
     CLEANUP(plugin_unrefp) struct plugin *plugin = life_find_described(host->life, name);
     if (plugin == NULL) {
         return why_refused(host, name, ret, err);

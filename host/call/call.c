@@ -172,7 +172,7 @@ static void log_message(struct run *run, int level, const char *message) {
 }
 
 static bool is_cancelled(const struct run *run) {
-    return atomic_load_explicit(&call_of(run)->cancelled, memory_order_relaxed);
+    return atomic_load_explicit(call_cancelled(call_of(run)), memory_order_relaxed);
 }
 
 static void set_answers(struct toolrack_input *inputs, size_t count, enum toolrack_answer answer) {
@@ -469,7 +469,8 @@ static int fill_defaults(struct call *call, const struct prepared *prepared,
 /* -------------------------------------------------------------------- run */
 
 static bool may_take(const struct call *call, enum call_step step) {
-    return call->step == NULL || call->step(call->step_user, step);
+    return call->step != NULL ? call->step(call->step_user, step)
+                              : !atomic_load_explicit(call_cancelled(call), memory_order_relaxed);
 }
 
 /* The tool itself is about to run. False: the call is not wanted any more. */
@@ -497,7 +498,7 @@ static int enter_plugin(struct call *call, struct toolrack_error *err) {
     if (!plugin->serial) {
         return 0;
     }
-    switch (plugin_take_turn(plugin, call, call->run.deadline_ns, &call->cancelled)) {
+    switch (plugin_take_turn(plugin, call, call->run.deadline_ns, call_cancelled(call))) {
     case PLUGIN_TURN_TAKEN: return 0;
     case PLUGIN_TURN_STUCK:
         if (call->run.deadline_ns != 0) {
@@ -541,7 +542,7 @@ int call_late(const struct call *call, const char *why, struct toolrack_error *e
 static int judge(const struct call *call, int code, struct toolrack_error *err) {
     bool is_late = code == TOOLRACK_E_CANCELLED && call->run.deadline_ns != 0 &&
                    clock_now_ns() >= call->run.deadline_ns &&
-                   !atomic_load_explicit(&call->cancelled, memory_order_relaxed);
+                   !atomic_load_explicit(call_cancelled(call), memory_order_relaxed);
     return is_late ? call_late(call, "", err) : code;
 }
 
@@ -658,7 +659,7 @@ static void note_crew_call(struct call *call, struct crew_call *with) {
         (void)pthread_mutex_lock(call->crew_lock);
     }
     call->crew_call = with;
-    if (with != NULL && atomic_load(&call->cancelled)) {
+    if (with != NULL && atomic_load(call_cancelled(call))) {
         call_interrupt(call); /* it was cancelled just before */
     }
     if (call->crew_lock != NULL) {
@@ -841,8 +842,8 @@ int call_stage(const struct call_host *host, const char *name, struct toolrack_t
 static int load(struct call *call, const struct prepared **ret, struct toolrack_error *err) {
     struct plugin *plugin = call->tool->reg->plugin;
     if (atomic_load(&plugin->stuck) != 0 && !plugin_is_up(plugin) &&
-        !plugin_await_load(plugin, call->run.deadline_ns, &call->cancelled)) {
-        return atomic_load(&call->cancelled) ? given_up(err)
+        !plugin_await_load(plugin, call->run.deadline_ns, call_cancelled(call))) {
+        return atomic_load(call_cancelled(call)) ? given_up(err)
                : call->run.deadline_ns != 0
                        ? call_late(call, CALL_BEHIND_STUCK, err)
                        : error_set(err, TOOLRACK_E_EXECUTION_FAILED,
@@ -1016,9 +1017,29 @@ static void note_cpu(struct call *call, uint64_t cpu_ns) {
     }
 }
 
+/* The place of this thread. */
+static struct call_place *place_in(const struct call_host *host) {
+    return host->places != NULL ? &host->places[thread_number() % CALL_PLACES] : NULL;
+}
+
+struct call_place *call_host_enter(const struct call_host *host) {
+    struct call_place *place = place_in(host);
+    if (place != NULL) {
+        (void)atomic_fetch_add_explicit(&place->uses, 1, memory_order_relaxed);
+    }
+    return place;
+}
+
+uint32_t call_host_uses(const struct call_host *host) {
+    uint32_t uses = 0;
+    for (unsigned i = 0; host->places != NULL && i < CALL_PLACES; i++) {
+        uses += atomic_load_explicit(&host->places[i].uses, memory_order_acquire);
+    }
+    return uses;
+}
+
 static struct call_place *enter(const struct call_host *host) {
-    struct call_place *place =
-            host->places != NULL ? &host->places[thread_number() % CALL_PLACES] : NULL;
+    struct call_place *place = place_in(host);
     if (place != NULL) {
         (void)atomic_fetch_add_explicit(&place->calls, 1, memory_order_relaxed);
     }

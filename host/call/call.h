@@ -61,6 +61,7 @@ static inline uint64_t call_time_deadline_ns(const struct call_time *time) {
 #define CALL_PLACES 16u
 struct call_place {
     _Alignas(64) atomic_uint calls;
+    atomic_uint uses; /* threads inside functions of the host: call_host_enter() */
 };
 
 /* What calls need from their host. Outlives all calls, except those given up when the host is
@@ -92,8 +93,25 @@ struct call_host {
      * the thread that ends the call, perhaps with locks of the pool held: it must not wait. */
     void (*record)(void *user, const struct call_ending *ending);
     struct call_place *places; /* CALL_PLACES of them; NULL: running calls are not counted */
+    /* Set once, when the host begins to close: a call on its caller's thread is cancelled by it. */
+    atomic_bool closing;
     void *user;
 };
+
+/** Enter and leave a function of the host: what it uses of the host is not freed in between, see
+ * toolrack_close(). A thread may be inside several at once. [any-thread] */
+struct call_place *call_host_enter(const struct call_host *host);
+static inline void call_host_leave(struct call_place **place) {
+    if (*place != NULL) {
+        (void)atomic_fetch_sub_explicit(&(*place)->uses, 1, memory_order_release);
+    }
+}
+#define CALL_HOST_SCOPE(host)                                                               \
+    __attribute__((cleanup(call_host_leave), unused)) struct call_place *call_host_place_ = \
+            call_host_enter(host)
+
+/** How many threads are inside functions of the host. [any-thread] */
+uint32_t call_host_uses(const struct call_host *host);
 
 /** How many calls run now, those that were given up and have not returned among them. [any-thread]
  */
@@ -123,12 +141,12 @@ struct call {
     const struct call_host *host;
     struct toolrack_tool *tool; /* borrowed from the code that runs the call */
     struct toolrack_call_options options;
-    uint64_t started_ns; /* of the monotonic clock. This and run.deadline_ns move while it runs,
-                          * under the gate's lock and by its own thread */
-    atomic_bool cancelled;
-    atomic_bool ran;                  /* it reached the tool; set by the thread that runs it */
-    bool is_systems;                  /* the system failed it, not the plugin: set likewise */
-    struct call_cost cost;            /* set by the thread that runs it, at its end */
+    uint64_t started_ns;   /* of the monotonic clock. This and run.deadline_ns move while it runs,
+                            * under the gate's lock and by its own thread */
+    atomic_bool cancelled; /* of a job; see call_cancelled() */
+    atomic_bool ran;       /* it reached the tool; set by the thread that runs it */
+    bool is_systems;       /* the system failed it, not the plugin: set likewise */
+    struct call_cost cost; /* set by the thread that runs it, at its end */
     atomic_uint_fast64_t cpu_from_ns; /* of a job: the clock of its thread when it began, set after
                                        * `thread`; 0: it has not begun */
     pthread_t thread;
@@ -149,6 +167,12 @@ struct call {
 void call_init(struct call *call, const struct call_host *host, struct toolrack_tool *tool,
                const struct toolrack_call_options *options, void *memory, size_t size);
 void call_finish(struct call *call);
+
+/** What says that the call is cancelled: of one on its caller's thread, only that its host closes.
+ */
+static inline const atomic_bool *call_cancelled(const struct call *call) {
+    return call->gate != NULL ? &call->cancelled : &call->host->closing;
+}
 
 /** Set what the tool sees of the options, after their strings were moved. */
 void call_take_context(struct call *call);

@@ -385,9 +385,18 @@ uint64_t job_interrupt(struct job *job) {
     }
     atomic_store(&job->call.cancelled, true);
     call_interrupt(&job->call);
-    return job->state == JOB_QUEUED
-                   ? 0
-                   : clock_now_ns() + (uint64_t)JOB_CANCEL_GRACE_MS * CLOCK_NS_PER_MS;
+    uint64_t now_ns = clock_now_ns();
+    uint64_t until_ns =
+            job->state == JOB_QUEUED ? 0 : now_ns + (uint64_t)JOB_CANCEL_GRACE_MS * CLOCK_NS_PER_MS;
+    job->give_up_ns = until_ns != 0 ? until_ns : now_ns;
+    return until_ns;
+}
+
+void job_hurry(struct job *job) {
+    lock_take(&job->gate.lock);
+    job->give_up_ns = job->give_up_ns != 0 ? clock_now_ns() : 0;
+    lock_release(&job->gate.lock);
+    job_deadline_moved(job);
 }
 
 void job_deadline_moved(struct job *job) {
@@ -406,11 +415,15 @@ void job_hand_back(struct job *job) {
  * for an input, or its thread is about to hand it back. *ret_late: no longer. */
 static uint64_t wait_until(struct job *job, bool *ret_late) {
     LOCK_SCOPE(&job->gate.lock);
-    if (job->gate.asks || job_is_over(job)) {
+    uint64_t until_ns = job->call.run.deadline_ns;
+    if (job_is_over(job) || (job->gate.asks && job->give_up_ns == 0)) {
         return 0;
     }
-    *ret_late = clock_now_ns() >= job->call.run.deadline_ns;
-    return job->call.run.deadline_ns;
+    if (job->give_up_ns != 0 && (job->give_up_ns < until_ns || job->gate.asks)) {
+        until_ns = job->give_up_ns;
+    }
+    *ret_late = clock_now_ns() >= until_ns;
+    return until_ns;
 }
 
 bool job_wait(struct job *job, struct spin *spin) {

@@ -73,6 +73,8 @@ struct job {
     struct call_gate gate;
     enum job_state state; /* guarded by gate.lock, like the outcome */
     bool is_lost;         /* it was given up inside its plugin; guarded likewise */
+    uint64_t give_up_ns;  /* when its waiting caller gives it up, since it was cancelled; 0: it was
+                             not; guarded likewise */
     struct wakeup ended;  /* for the caller in pool_call(): sent when its thread has ended it and
                              does not use it any more, and when its deadline has moved */
 
@@ -187,15 +189,20 @@ void job_left_behind(struct job *job, bool is_lost);
  *         is over. [any-thread] */
 uint64_t job_interrupt(struct job *job);
 
-/** Its tool has ended to wait for an input, and its deadline is another one: wake who waits for it.
- * [call-thread] */
+/** Its deadline is another one, or it was cancelled: wake the caller that waits for it, if one
+ * does. By the thread that runs it, or with the pool's lock while it is in `live`. */
 void job_deadline_moved(struct job *job);
+
+/** Have its waiting caller give it up now, if it was cancelled. Caller holds the pool's lock, and
+ * the job is in `live`. [any-thread] */
+void job_hurry(struct job *job);
 
 /** The last step of the thread that has ended a job for which a caller waits: after this the job is
  * that caller's alone. [call-thread] */
 void job_hand_back(struct job *job);
 
-/** Wait until a job was handed back, or until its deadline, which may move meanwhile.
+/** Wait until a job was handed back, or until its deadline, which may move meanwhile, or until it
+ * is to be given up since it was cancelled.
  * @param spin  with which to spin first; NULL: do not
  * @return whether it was handed back. [call-thread] */
 bool job_wait(struct job *job, struct spin *spin);

@@ -27,7 +27,7 @@ void pool_check(struct pool *pool) {
     const struct job *before = NULL;
     for (const struct job *job = pool->live; job != NULL; job = job->live_next) {
         OBJECT_CHECK(job, JOB_MAGIC);
-        assert(job->live && job->live_prev == before && job->done != NULL && job->pool == pool);
+        assert(job->live && job->live_prev == before && job->pool == pool);
         before = job;
     }
     uint32_t count = 0;
@@ -95,14 +95,12 @@ static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *er
         reason = no_thread;
     } else {
         pool->asking += job->asks;
-        if (job->done != NULL) {
-            job->live = true;
-            job->live_next = pool->live;
-            if (pool->live != NULL) {
-                pool->live->live_prev = job;
-            }
-            pool->live = job_ref(job);
+        job->live = true;
+        job->live_next = pool->live;
+        if (pool->live != NULL) {
+            pool->live->live_prev = job;
         }
+        pool->live = job->done != NULL ? job_ref(job) : job;
         pool->waking |= is_first;
         (void)job_ref(job);
         if (job->done != NULL || !pool_give(pool, job)) {
@@ -209,7 +207,7 @@ struct pool *pool_create(const struct call_host *host, uint32_t threads_max) {
     return pool;
 }
 
-/* Cancel all submitted jobs of a conversation, or (NULL) all. */
+/* Cancel all submitted jobs of a conversation, or (NULL) all jobs. */
 static void cancel_live(struct pool *pool, const char *conversation) {
     for (;;) {
         lock_take(&pool->lock);
@@ -217,7 +215,8 @@ static void cancel_live(struct pool *pool, const char *conversation) {
         for (; job != NULL; job = job->live_next) {
             const char *own = job->call.options.conversation;
             if (!atomic_load(&job->call.cancelled) &&
-                (conversation == NULL || (own != NULL && strcmp(own, conversation) == 0))) {
+                (conversation == NULL ||
+                 (job->done != NULL && own != NULL && strcmp(own, conversation) == 0))) {
                 (void)job_ref(job);
                 break;
             }
@@ -237,10 +236,7 @@ void pool_cancel_conversation(struct pool *pool, const char *conversation) {
     cancel_live(pool, conversation);
 }
 
-bool pool_destroy(struct pool *pool) {
-    if (pool == NULL) {
-        return true;
-    }
+void pool_cancel_all(struct pool *pool) {
     OBJECT_CHECK(pool, POOL_MAGIC);
     assert(pool_running == NULL || pool_running->pool != pool);
     assert(pool->sources == NULL);
@@ -250,24 +246,42 @@ bool pool_destroy(struct pool *pool) {
     pool->stopping = true;
     lock_release(&pool->lock);
     cancel_live(pool, NULL);
+}
 
-    uint64_t until_ns = clock_now_ns() + (uint64_t)POOL_CLOSE_GRACE_MS * CLOCK_NS_PER_MS;
-    struct timespec until = clock_timespec(until_ns);
-    lock_take(&pool->lock);
-    while ((pool->queue.count > 0 || pool->idle_count < pool->thread_count || pool->lost > 0) &&
-           clock_now_ns() < until_ns) {
+/* Caller holds the lock. */
+static bool is_quiet(const struct pool *pool) {
+    return pool->queue.count == 0 && pool->idle_count == pool->thread_count && pool->lost == 0;
+}
+
+bool pool_await_quiet(struct pool *pool, uint64_t until_ns) {
+    const struct timespec until = clock_timespec(until_ns);
+    LOCK_SCOPE(&pool->lock);
+    while (!is_quiet(pool) && clock_now_ns() < until_ns) {
         (void)lock_wait_until(&pool->lock, &pool->quiet, &until);
     }
+    return is_quiet(pool);
+}
 
-    /* The watch gives up the jobs that have not ended. */
+/* Give up the jobs that have not ended: their callers do, or the watch. Caller holds the lock. */
+static void give_up_all(struct pool *pool) {
     for (struct job *job = pool->live; job != NULL; job = job->live_next) {
-        job->watch_ns = POOL_WATCH_NOW;
+        if (job->done == NULL) {
+            job_hurry(job);
+        } else {
+            job->watch_ns = POOL_WATCH_NOW;
+        }
     }
     (void)pthread_cond_signal(&pool->watch);
     while (pool->live != NULL) {
         lock_wait(&pool->lock, &pool->quiet);
     }
+}
 
+bool pool_stop(struct pool *pool) {
+    OBJECT_CHECK(pool, POOL_MAGIC);
+    assert(pool->stopping);
+    lock_take(&pool->lock);
+    give_up_all(pool);
     pool->closing = true;
     pool_wake_all(pool);
     pool_wake_woken(pool);
@@ -282,23 +296,24 @@ bool pool_destroy(struct pool *pool) {
     for (const struct pool_thread *thread = pool->threads; thread != NULL; thread = thread->next) {
         (void)pthread_join(thread->thread, NULL);
     }
-    lock_take(&pool->lock);
+    LOCK_SCOPE(&pool->lock);
     while (pool->threads != NULL) {
         struct pool_thread *thread = pool->threads;
         pool_remove_thread(pool, thread);
         free(thread);
     }
-    bool abandoned = pool->lost > 0;
-    lock_release(&pool->lock);
-    if (abandoned) {
-        return false; /* the threads still inside plugins will use it when they return */
+    return pool->lost == 0;
+}
+
+void pool_destroy(struct pool *pool) {
+    if (pool == NULL) {
+        return;
     }
     OBJECT_WIPE(pool, POOL_MAGIC);
     (void)pthread_cond_destroy(&pool->watch);
     (void)pthread_cond_destroy(&pool->quiet);
     lock_finish(&pool->lock);
     free(pool);
-    return true;
 }
 
 /* -------------------------------------------------------------------- calls */
@@ -407,11 +422,14 @@ int pool_submit(struct pool *pool, const char *name, struct toolrack_tool *tool,
 }
 
 void pool_cancel(struct job *job) {
+    CALL_HOST_SCOPE(job->call.host);
     struct pool *pool = job->pool;
     lock_take(&pool->lock);
     struct plugin *plugin = job->tool->reg->plugin; /* the job may get another tool */
     uint64_t until_ns = job_interrupt(job);
-    if (until_ns != UINT64_MAX) {
+    if (until_ns != UINT64_MAX && job->done == NULL) {
+        job_deadline_moved(job);
+    } else if (until_ns != UINT64_MAX) {
         until_ns = until_ns != 0 ? until_ns : POOL_WATCH_NOW;
         if (job->watch_ns == 0 || until_ns < job->watch_ns) {
             pool_watch_from(pool, job, until_ns);

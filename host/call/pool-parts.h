@@ -14,8 +14,9 @@
 
 /* Invariants, checked by pool_check():
  *
- *  (1) `live` holds the submitted jobs that have not ended, each with a reference. The thread that
- *      ends one takes it out, with that reference, and delivers its outcome.
+ *  (1) `live` holds the jobs that have not ended. The thread that ends one takes it out. Of a
+ *      submitted one the list has a reference, which that thread takes over, and it delivers the
+ *      outcome; one for which a caller waits in pool_call() is the caller's.
  *  (2) `threads` holds the threads that are to be joined; a thread that is given up inside a plugin
  *      is removed from it and detached, counts in `lost` until it returns, and then ends.
  *  (3) Locks are taken in the order pool->lock, then job->gate.lock; callbacks of the app are

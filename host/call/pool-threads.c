@@ -493,6 +493,7 @@ static struct job *next_job(struct pool *pool, struct pool_thread *thread, struc
     lock_take(&pool->lock);
     if (waited != NULL) {
         note_ended(pool, thread, waited, true);
+        pool_leave_live(pool, waited);
     }
     if (thread->is_new) {
         thread->is_new = false;

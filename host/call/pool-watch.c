@@ -23,7 +23,7 @@ void pool_tell_plugin(struct job *job, enum toolrack_event_kind kind, const char
 void pool_leave_live(struct pool *pool, struct job *job) {
     LOCK_ASSERT_HELD(&pool->lock);
     if (!job->live) {
-        return; /* a thread in pool_call() waits for it */
+        return; /* it was given up before */
     }
     job->live = false;
     *(job->live_prev != NULL ? &job->live_prev->live_next : &pool->live) = job->live_next;

@@ -13,10 +13,8 @@ struct pool;
 struct pool_source;
 struct job;
 
-/* How long pool_destroy() waits for running calls after it cancelled them. */
-#define POOL_CLOSE_GRACE_MS 1000u
 /* Most threads that run calls, if the app does not set it. */
-#define POOL_THREADS_MAX    64u
+#define POOL_THREADS_MAX 64u
 
 /* Most submitted calls that wait for permission at once. */
 #define POOL_ASKING_MAX 64u
@@ -27,11 +25,19 @@ struct job;
 /** NULL when out of memory. `host` is borrowed as long as the pool exists. */
 struct pool *pool_create(const struct call_host *host, uint32_t threads_max);
 
-/** Cancel all calls, wait up to POOL_CLOSE_GRACE_MS, give up the rest; NULL is ignored. A running
- * permission question is waited for without limit. What the remaining given-up calls use is never
- * freed.
- * @return whether no remaining call may still use the pool and its host */
-bool pool_destroy(struct pool *pool);
+/* The end of a pool, in this order: pool_cancel_all(), pool_await_quiet(), pool_stop(), and
+ * pool_destroy() once no thread is in a function of the pool any more. */
+
+/** Cancel all calls, and refuse others from now on. */
+void pool_cancel_all(struct pool *pool);
+/** Wait until no call runs, until a time at most. Returns whether none does. */
+bool pool_await_quiet(struct pool *pool, uint64_t until_ns);
+/** Give up the calls that still run, and end the threads. A running permission question is waited
+ * for without limit. What calls that were given up use is never freed.
+ * @return whether none of them may still use the pool and its host */
+bool pool_stop(struct pool *pool);
+/** Not if pool_stop() returned false. NULL is ignored. */
+void pool_destroy(struct pool *pool);
 
 /** Run a call on the pool and wait for its outcome, until its deadline at the latest. The caller
  * has checked that it may run, and call_stage() was called.

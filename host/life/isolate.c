@@ -226,9 +226,8 @@ static int judge_worker_program(const char *program, struct toolrack_error *err)
     return code;
 }
 
-/* The supervisor is started with the first crew. */
+/* Caller holds the lock. */
 static int start_supervisor(struct isolate *isolate, struct toolrack_error *err) {
-    LOCK_SCOPE(&isolate->lock);
     if (isolate->supervisor != NULL) {
         return 0;
     }
@@ -249,6 +248,18 @@ static int start_supervisor(struct isolate *isolate, struct toolrack_error *err)
                                          .gone = when_gone},
             err);
     return isolate->supervisor != NULL ? 0 : err->code;
+}
+
+/* The supervisor is started with the first crew, and none after isolate_end(): a thread that was
+ * left behind in the host may come here late. */
+static int create_crew(struct isolate *isolate, const struct crew_options *options,
+                       struct crew **ret, struct toolrack_error *err) {
+    LOCK_SCOPE(&isolate->lock);
+    if (isolate->is_ended) {
+        return error_set(err, TOOLRACK_E_CANCELLED, "the host is being closed");
+    }
+    int code = start_supervisor(isolate, err);
+    return code < 0 ? code : crew_create(isolate->supervisor, options, ret, err);
 }
 
 /* The copies of other plugins lie beside that of this one. */
@@ -274,10 +285,6 @@ int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolra
     if (settings == NULL) {
         return error_oom(err);
     }
-    int code = start_supervisor(isolate, err);
-    if (code < 0) {
-        return code;
-    }
     struct quarantine quarantine;
     bool is_quarantined =
             quarantine_read(options, plugin, &quarantine) && quarantine_is_of(&quarantine, plugin);
@@ -286,12 +293,12 @@ int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolra
     size_t crashes = quarantine_recent_crashes(
             options, plugin, window_ms != 0 ? window_ms : CREW_CRASHES_WINDOW_MS, ago_ms);
     struct crew *crew = NULL;
-    code = hide_image(generation, plugin->image_path, err);
+    int code = hide_image(generation, plugin->image_path, err);
     if (code < 0) {
         return code;
     }
-    code = crew_create(
-            isolate->supervisor,
+    code = create_crew(
+            isolate,
             &(struct crew_options){.desc = generation->desc,
                                    .path = plugin->image_path,
                                    .file = plugin->path,
@@ -324,9 +331,20 @@ bool isolate_is_unused(struct isolate *isolate) {
     return isolate->supervisor == NULL;
 }
 
+void isolate_interrupt(struct isolate *isolate) {
+    LOCK_SCOPE(&isolate->lock);
+    if (isolate->supervisor != NULL) {
+        supervisor_interrupt(isolate->supervisor);
+    }
+}
+
 void isolate_end(struct isolate *isolate) {
-    supervisor_destroy(isolate->supervisor);
+    lock_take(&isolate->lock);
+    struct supervisor *supervisor = isolate->supervisor;
     isolate->supervisor = NULL;
+    isolate->is_ended = true;
+    lock_release(&isolate->lock);
+    supervisor_destroy(supervisor);
 }
 
 void isolate_recall(struct isolate *isolate, struct plugin *plugin) {

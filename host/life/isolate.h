@@ -28,8 +28,9 @@ struct isolate {
     void (*crashed)(struct life *life, struct generation *generation, const char *reason);
     struct life *life;
 
-    struct lock lock; /* held while the supervisor is made */
+    struct lock lock; /* guards what follows; held while a crew is made */
     struct supervisor *supervisor;
+    bool is_ended;
 };
 
 /** The caller sets the members before the lock. */
@@ -50,5 +51,9 @@ void isolate_recall(struct isolate *isolate, struct plugin *plugin);
 /** Whether no plugin has had a worker. [any-thread] */
 bool isolate_is_unused(struct isolate *isolate);
 
-/** End all workers, and all generations that had workers. No call is running. */
+/** Make all calls that workers run or that wait for one end early. [any-thread] */
+void isolate_interrupt(struct isolate *isolate);
+
+/** End all workers, and all generations that had workers. No call is running, but those of threads
+ * that were left behind. */
 void isolate_end(struct isolate *isolate);

@@ -151,7 +151,13 @@ bool life_has_run_none(struct life *life) {
            (isolate_is_unused(&life->isolate) && retire_is_unused(&life->retirement));
 }
 
-void life_end(struct life *life, bool quiet) {
+void life_interrupt(struct life *life) {
+    if (life != NULL) {
+        isolate_interrupt(&life->isolate);
+    }
+}
+
+void life_end(struct life *life, bool quiet, bool is_left) {
     if (life == NULL) {
         return;
     }
@@ -161,7 +167,9 @@ void life_end(struct life *life, bool quiet) {
     }
     isolate_end(&life->isolate);
     back_at_end(life); /* the last worker may have crashed after the errands were stopped */
-    staging_close(&life->staging);
+    if (!is_left) {
+        staging_close(&life->staging);
+    }
 }
 
 void life_destroy(struct life *life) {

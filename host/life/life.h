@@ -38,9 +38,13 @@ void life_stop(struct life *life);
 bool life_is_quiet(const struct life *life);
 /** Whether no worker was started and no generation has ended. [any-thread] */
 bool life_has_run_none(struct life *life);
+/** Make the calls end early that workers run. [any-thread] */
+void life_interrupt(struct life *life);
 /** End all generations: no call runs, no plugin is registered. If not `quiet`, threads that were
- * given up still use some plugins: then only the workers end. */
-void life_end(struct life *life, bool quiet);
+ * given up still use some plugins: then only the workers end.
+ * @param is_left  a thread may still be in any function: what it may use stays, as do the plugins
+ */
+void life_end(struct life *life, bool quiet, bool is_left);
 /** Release the room, which is quiet and has ended. */
 void life_destroy(struct life *life);
 

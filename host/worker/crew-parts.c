@@ -241,6 +241,29 @@ void crew_fail_line(struct crew *crew, const struct toolrack_error *err,
     }
 }
 
+void call_end_early(struct crew_call *call) {
+    atomic_store(&call->interrupted, true);
+    if (call->lane != NULL) {
+        channel_interrupt(call->lane->channel);
+    } else if (call->waiter != NULL) {
+        (void)pthread_cond_signal(&call->waiter->changed);
+    }
+}
+
+void crew_interrupt_all(struct crew *crew) {
+    LOCK_SCOPE(&crew->lock);
+    for (struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {
+        for (unsigned i = 0; i < CREW_LANES_MAX; i++) {
+            if (worker->lanes[i].call != NULL) {
+                call_end_early(worker->lanes[i].call);
+            }
+        }
+    }
+    for (struct waiter *waiter = crew->first; waiter != NULL; waiter = waiter->next) {
+        call_end_early(waiter->call);
+    }
+}
+
 uint32_t crew_lanes_coming(const struct crew *crew) {
     uint32_t count = 0;
     for (const struct worker *worker = crew->workers; worker != NULL; worker = worker->next) {

@@ -258,6 +258,7 @@ struct supervisor {
     int event_fd;
     pthread_t thread;
     atomic_bool is_stopping;
+    atomic_bool interrupts;       /* the thread is to interrupt the calls of all crews */
     atomic_uint_fast64_t started; /* workers, as worker_move() counts them */
     atomic_uint_fast64_t replaced;
     atomic_uint_fast64_t ended;
@@ -311,6 +312,10 @@ int crew_wait_in_line(struct crew *crew, struct crew_call *call, struct toolrack
 /** Fail the calls in line for which `is_meant` returns true; NULL: all. */
 void crew_fail_line(struct crew *crew, const struct toolrack_error *err,
                     bool (*is_meant)(const struct crew *crew, const struct crew_call *call));
+/** Make a call end early that has a lane or is in line; or all calls of a crew, for which the
+ * caller does not hold the lock. */
+void call_end_early(struct crew_call *call);
+void crew_interrupt_all(struct crew *crew);
 /** Number of lanes that starting workers and openers can still add. */
 uint32_t crew_lanes_coming(const struct crew *crew);
 

@@ -290,12 +290,7 @@ int crew_run(struct crew *crew, struct crew_call *call, struct crew_reply *ret,
 
 void crew_interrupt(struct crew *crew, struct crew_call *call) {
     LOCK_SCOPE(&crew->lock);
-    atomic_store(&call->interrupted, true);
-    if (call->lane != NULL) {
-        channel_interrupt(call->lane->channel);
-    } else if (call->waiter != NULL) {
-        (void)pthread_cond_signal(&call->waiter->changed);
-    }
+    call_end_early(call);
 }
 
 /* -------------------------------------------------------------- from the outside */

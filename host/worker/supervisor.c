@@ -100,6 +100,12 @@ static void tend_crews(struct supervisor *supervisor, uint64_t now_ns) {
     }
 }
 
+static void interrupt_crews(struct supervisor *supervisor) {
+    for (struct crew *crew = first_crew(supervisor); crew != NULL; crew = crew->next) {
+        crew_interrupt_all(crew);
+    }
+}
+
 /* --------------------------------------------------------------- the thread */
 
 static void handle(struct supervisor *supervisor, struct worker *worker, unsigned source,
@@ -171,6 +177,9 @@ static void *supervise(void *argument) {
             (void)crew_note_attention(crew);
         }
         was_stopping = is_stopping;
+        if (atomic_exchange(&supervisor->interrupts, false)) {
+            interrupt_crews(supervisor);
+        }
         while (supervisor->gone != NULL) { /* before their crews may be freed */
             struct worker *worker = supervisor->gone;
             supervisor->gone = worker->next_gone;
@@ -256,6 +265,12 @@ void supervisor_destroy(struct supervisor *supervisor) {
     supervisor_wake(supervisor);
     (void)pthread_join(supervisor->thread, NULL);
     supervisor_free(supervisor);
+}
+
+void supervisor_interrupt(struct supervisor *supervisor) {
+    OBJECT_CHECK(supervisor, SUPERVISOR_MAGIC);
+    atomic_store(&supervisor->interrupts, true);
+    supervisor_wake(supervisor);
 }
 
 void supervisor_count(const struct supervisor *supervisor, struct supervisor_counts *ret) {

@@ -19,5 +19,9 @@ struct supervisor_counts {
     uint64_t started;  /* were started */
     uint64_t replaced; /* of those, in place of one that died or was killed */
 };
+/** Have the thread make all calls that workers run, or that wait for one, end early:
+ * crew_interrupt_all(). [any-thread] */
+void supervisor_interrupt(struct supervisor *supervisor);
+
 /** [any-thread] */
 void supervisor_count(const struct supervisor *supervisor, struct supervisor_counts *ret);

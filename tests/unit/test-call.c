@@ -1760,6 +1760,80 @@ static void closing_ends_what_submits_again(void **state) {
     assert_int_equal(outcome.code, TOOLRACK_E_CANCELLED);
 }
 
+/* A thread of the app that waits for its call. */
+struct caller {
+    const char *tool;
+    const char *arguments;
+    uint64_t deadline_ms;
+    pthread_t thread;
+    int code;
+};
+
+static void *call_and_wait(void *argument) {
+    struct caller *caller = argument;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_result *result = NULL;
+    options.deadline_ms = (uint32_t)caller->deadline_ms;
+    caller->code = toolrack_call(host, caller->tool, caller->arguments, &options, &result, NULL);
+    toolrack_result_free(result);
+    return NULL;
+}
+
+static void start_callers(struct caller *callers, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(pthread_create(&callers[i].thread, NULL, call_and_wait, &callers[i]), 0);
+    }
+}
+
+static void join_cancelled(struct caller *callers, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(pthread_join(callers[i].thread, NULL), 0);
+        assert_int_equal(callers[i].code, TOOLRACK_E_CANCELLED);
+    }
+}
+
+/* On their own threads and on those of the host; in the tool, and before its turn. */
+static void closing_ends_the_calls_of_other_threads(void **state) {
+    (void)state;
+    struct caller callers[] = {
+            {.tool = "sleeper", .deadline_ms = TOOLRACK_NO_DEADLINE},
+            {.tool = "sleeper", .deadline_ms = 60000},
+            {.tool = "serial_sleeper", .deadline_ms = TOOLRACK_NO_DEADLINE},
+            {.tool = "serial_sleeper", .deadline_ms = TOOLRACK_NO_DEADLINE},
+            {.tool = "serial_sleeper", .deadline_ms = 60000},
+    };
+    (void)alarm(20);
+    start_callers(callers, ARRAY_LENGTH(callers));
+    wait_for_sleepers(3);
+    toolrack_close(host);
+    (void)alarm(0);
+    join_cancelled(callers, ARRAY_LENGTH(callers));
+    host = NULL;
+}
+
+/* One waits for a thread of the host, and is given up; in the others the tools run themselves, and
+ * return to a host that was closed. */
+static void closing_leaves_callers_whose_tools_do_not_end(void **state) {
+    (void)state;
+    static const char stubborn[] = "{\"stubborn\":true}";
+    struct caller callers[] = {
+            {.tool = "sleeper", .arguments = stubborn, .deadline_ms = 60000},
+            {.tool = "sleeper", .arguments = stubborn, .deadline_ms = TOOLRACK_NO_DEADLINE},
+            {.tool = "serial_sleeper", .arguments = stubborn, .deadline_ms = TOOLRACK_NO_DEADLINE},
+    };
+    (void)alarm(20);
+    start_callers(callers, ARRAY_LENGTH(callers));
+    wait_for_sleepers(3);
+    uint64_t began_ms = now_ms();
+    toolrack_close(host);
+    assert_true(now_ms() - began_ms < 3000);
+    join_cancelled(callers, 1);
+    release_sleepers();
+    join_cancelled(callers + 1, 2);
+    (void)alarm(0);
+    host = NULL;
+}
+
 /* The last test: its sleepers are never released. */
 static void closing_waits_for_nothing_that_does_not_end(void **state) {
     (void)state;
@@ -1827,6 +1901,8 @@ int main(void) {
             IN_HOST(an_own_plugin_opens_at_its_first_call),
             IN_HOST(a_plugin_that_does_not_open_in_time),
             IN_HOST(closing_ends_what_submits_again),
+            IN_HOST(closing_ends_the_calls_of_other_threads),
+            IN_HOST(closing_leaves_callers_whose_tools_do_not_end),
             IN_HOST(closing_waits_for_nothing_that_does_not_end),
     };
     return cmocka_run_group_tests_name("call", tests, NULL, NULL);

@@ -1,5 +1,7 @@
 /* Icons and what else is shown of a tool, the kinds of content that it replies with, and what of a
  * failure is for its caller: in the host's process and in workers. */
+#include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -254,6 +256,46 @@ static void what_is_hidden_moves_nothing_into_the_brief(void **state) {
     assert_int_equal(toolrack_error_brief_length(&err), strlen(brief));
 }
 
+/* A thread of the app that waits for a call in a worker while the host is closed. */
+struct waiting_call {
+    struct toolrack *host;
+    sem_t begun;
+    int code;
+};
+
+static void note_begun(void *user, double done, double total, const char *message) {
+    (void)done;
+    (void)total;
+    (void)message;
+    (void)sem_post(&((struct waiting_call *)user)->begun);
+}
+
+static void *call_and_wait(void *argument) {
+    struct waiting_call *call = argument;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_result *result = NULL;
+    options.deadline_ms = TOOLRACK_NO_DEADLINE;
+    options.progress = note_begun;
+    options.user = call;
+    call->code = toolrack_call(call->host, "listens", NULL, &options, &result, NULL);
+    toolrack_result_free(result);
+    return NULL;
+}
+
+static void closing_ends_a_call_in_a_worker(void **state) {
+    struct isolation_unit *setup = *state;
+    struct waiting_call call = {.host = setup->host};
+    pthread_t thread;
+    assert_int_equal(sem_init(&call.begun, 0, 0), 0);
+    assert_int_equal(pthread_create(&thread, NULL, call_and_wait, &call), 0);
+    assert_int_equal(sem_wait(&call.begun), 0);
+    toolrack_close(setup->host);
+    setup->host = NULL;
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(call.code, TOOLRACK_E_CANCELLED);
+    (void)sem_destroy(&call.begun);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             BOTH(every_kind_can_be_replied),
@@ -262,6 +304,8 @@ int main(void) {
             cmocka_unit_test(wrong_icons_are_left_out),
             cmocka_unit_test_setup_teardown(what_is_hidden_moves_nothing_into_the_brief,
                                             with_secrets, isolation_close),
+            cmocka_unit_test_setup_teardown(closing_ends_a_call_in_a_worker, with_secrets,
+                                            isolation_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

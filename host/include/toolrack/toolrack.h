@@ -275,7 +275,13 @@ TOOLRACK_API int toolrack_open(const struct toolrack_options *options, struct to
 
 /** Close: cancel what runs, wait for it up to one second, unload the plugins. A call that has not
  * returned by then keeps its plugin and its own memory for the rest of the process. Lists, tools,
- * results and texts that the caller still holds stay valid until they are released. */
+ * results and texts that the caller still holds stay valid until they are released.
+ *
+ * Other threads may be inside functions of the host when this is called, but enter none after that.
+ * Their calls are cancelled as well: toolrack_call() and all that wait for calls return with
+ * TOOLRACK_E_CANCELLED. While a thread has not returned after that second (its tool does not end,
+ * a person is asked, a server does not answer), the host keeps its memory, and the plugins that
+ * run in this process stay loaded, for the rest of the process; workers end. */
 TOOLRACK_API void toolrack_close(struct toolrack *host);
 
 /** The same for a process that exits next: what is to be stored is stored, calls and workers are
