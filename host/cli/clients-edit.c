@@ -92,7 +92,7 @@ static const char *find_twice(yyjson_val *root, const char *servers) {
         size_t size;
         yyjson_val *key;
         yyjson_val *value;
-        yyjson_obj_foreach (object, at, size, key, value) {
+        json_obj_foreach (object, at, size, key, value) {
             count += yyjson_equals_str(key, keys[i]);
         }
         if (count > 1) {

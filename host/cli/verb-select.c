@@ -1,6 +1,7 @@
 /* select: from a sentence to the tool that does it, with its arguments. */
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/calling.h"
 #include "cli/json.h"
@@ -128,7 +129,8 @@ static void add_model(struct buf *out, yyjson_val *root) {
         return;
     }
     buf_add_text(out, rows_member(model, "name", ""));
-    yyjson_obj_foreach (yyjson_obj_get(root, "steps"), at, count, name, step) {
+    yyjson_val *steps = yyjson_obj_get(root, "steps");
+    json_obj_foreach (steps, at, count, name, step) {
         if (yyjson_equals_str(yyjson_obj_get(step, "by"), "model")) {
             buf_printf(out, "%s%s", before, yyjson_get_str(name));
             before = ", ";
@@ -261,7 +263,7 @@ static bool may_show(yyjson_val *schema, const char *name) {
     yyjson_val *key;
     yyjson_val *part;
     yyjson_val *own = yyjson_obj_get(yyjson_obj_get(schema, "properties"), name);
-    yyjson_obj_foreach (schema, at, count, key, part) {
+    json_obj_foreach (schema, at, count, key, part) {
         if (yyjson_is_ctn(part) && !yyjson_equals_str(key, "properties") &&
             !yyjson_equals_str(key, "required") && may_be_secret(part)) {
             return false;
@@ -283,7 +285,7 @@ static char *write_shown(const struct toolrack_tool *tool, yyjson_val *arguments
     yyjson_mut_val *shown = yyjson_mut_obj(doc);
     yyjson_val *root = yyjson_doc_get_root(schema);
     bool has_secrets = may_be_secret(root);
-    yyjson_obj_foreach (arguments, at, count, key, value) {
+    json_obj_foreach (arguments, at, count, key, value) {
         bool shows = !has_secrets || may_show(root, yyjson_get_str(key));
         (void)yyjson_mut_obj_add(shown, yyjson_val_mut_copy(doc, key),
                                  shows ? yyjson_val_mut_copy(doc, value)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -69,11 +70,12 @@ void json_add_members(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *j
     if (read == NULL && doc != NULL) {
         (void)note(doc->alc.ctx, NULL);
     }
+    yyjson_val *root = yyjson_doc_get_root(read);
     size_t at;
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
-    yyjson_obj_foreach (yyjson_doc_get_root(read), at, count, key, value) {
+    json_obj_foreach (root, at, count, key, value) {
         (void)yyjson_mut_obj_add(object, yyjson_val_mut_copy(doc, key),
                                  yyjson_val_mut_copy(doc, value));
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/name.h"
 #include "base/text.h"
 #include "serve/mcp/catalogue.h"
@@ -276,7 +277,7 @@ static void add_choice(struct buf *out, yyjson_val *choice, bool explains) {
     yyjson_val *key;
     yyjson_val *value;
     buf_add_char(out, '{');
-    yyjson_obj_foreach (choice, at, count, key, value) {
+    json_obj_foreach (choice, at, count, key, value) {
         size_t length = 0;
         bool is_reason = yyjson_equals_str(key, "steps") || yyjson_equals_str(key, "explanation");
         if (explains || !is_reason) {
