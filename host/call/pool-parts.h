@@ -96,11 +96,13 @@ struct pool {
     uint32_t returning;        /* threads given up that have returned and still use the pool */
     bool stopping;             /* no job is taken any more */
     bool closing;              /* the threads end */
-    bool watching;             /* the watch thread exists */
-    uint64_t watch_until_ns;   /* when it looks at the jobs again by itself; 0: it looks now */
-    unsigned ticks;            /* how often it looks and may find nothing to do; 0: it does not */
-    uint64_t progress;         /* jobs that began or ended, and turns of sources */
-    uint64_t seen_by_tick;     /* that progress */
+    struct job *left;        /* of threads that came back after that: never freed, which is no leak
+                              * to be reported */
+    bool watching;           /* the watch thread exists */
+    uint64_t watch_until_ns; /* when it looks at the jobs again by itself; 0: it looks now */
+    unsigned ticks;          /* how often it looks and may find nothing to do; 0: it does not */
+    uint64_t progress;       /* jobs that began or ended, and turns of sources */
+    uint64_t seen_by_tick;   /* that progress */
     pthread_t watch_thread;
 };
 #define POOL_MAGIC 0x706f6f6cu

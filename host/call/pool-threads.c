@@ -276,7 +276,10 @@ static void ask_about(struct pool *pool, struct job *job) {
 static void come_back(struct pool *pool, struct job *job) {
     lock_take(&pool->lock);
     bool closing = pool->closing;
-    if (!closing) {
+    if (closing) {
+        job->queue_next = pool->left;
+        pool->left = job;
+    } else {
         pool->lost--;
         pool->returning++; /* closing waits for this thread from here on */
     }
