@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/object.h"
+#include "base/sanitizer.h"
 #include "worker/handover.h"
 
 /* Invariants:
@@ -230,6 +231,22 @@ void *channel_crash_area(struct channel *channel) {
 
 /* --------------------------------------------------------------------- bulk */
 
+/* mremap(); NULL: there is no memory. ThreadSanitizer does not know mremap(): it would take a thread
+ * that uses an address and another one that used it before, for other memory, for a race. What it
+ * does know is that mmap() begins something new. */
+static void *move(void *old, size_t old_size, size_t size) {
+#if SANITIZER_THREAD
+    void *to = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (to == MAP_FAILED) {
+        return NULL;
+    }
+    void *moved = mremap(old, old_size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+#else
+    void *moved = mremap(old, old_size, size, MREMAP_MAYMOVE);
+#endif
+    return moved == MAP_FAILED ? NULL : moved;
+}
+
 /* Map `size` bytes of the bulk, or more. mremap() needs no descriptor, and the worker has none. */
 static bool map_bulk(struct channel *channel, size_t size) {
     size_t mapped = BULK_UNIT;
@@ -240,8 +257,8 @@ static bool map_bulk(struct channel *channel, size_t size) {
     if (mapped == channel->bulk_mapped) {
         return true;
     }
-    void *moved = mremap(channel->bulk, channel->bulk_mapped, mapped, MREMAP_MAYMOVE);
-    if (moved == MAP_FAILED) {
+    char *moved = move(channel->bulk, channel->bulk_mapped, mapped);
+    if (moved == NULL) {
         return false;
     }
     channel->bulk = moved;
