@@ -61,11 +61,11 @@ static const char *title_of(const struct tr_tool *tool, struct arena *arena) {
 
 /* A plan that is a tool is no other than its text says, and the texts of the plans that it calls:
  * whoever agreed to it has not agreed to another plan with the same inputs. NULL: out of memory. */
-static const char *schema_of(const struct registration *reg, struct arena *arena) {
-    const struct run_service *service = &reg->plugin->service;
-    const char *schema = or_empty(reg->spec->schema);
+static const char *schema_of(const struct descriptor_tool *spec, const struct run_service *service,
+                             struct arena *arena) {
+    const char *schema = or_empty(spec->schema);
     struct run_described described;
-    if (service->describe == NULL) {
+    if (service == NULL || service->describe == NULL) {
         return schema;
     }
     return service->describe(service->user, arena, &described)
@@ -74,13 +74,12 @@ static const char *schema_of(const struct registration *reg, struct arena *arena
 }
 
 /* NULL: out of memory. */
-static const char *text_of(const struct registration *reg, enum pin_text which,
-                           struct arena *arena) {
-    const struct descriptor_tool *spec = reg->spec;
+static const char *text_of(const struct descriptor_tool *spec, const struct run_service *service,
+                           enum pin_text which, struct arena *arena) {
     const struct tr_tool *tool = spec->tool;
     switch (which) {
     case PIN_TEXT_DESCRIPTION: return or_empty(tool->description);
-    case PIN_TEXT_SCHEMA: return schema_of(reg, arena);
+    case PIN_TEXT_SCHEMA: return schema_of(spec, service, arena);
     case PIN_TEXT_TITLE: return title_of(tool, arena);
     case PIN_TEXT_DEPRECATED: return or_empty(tool->deprecated);
     case PIN_TEXT_RESULT: return or_empty(spec->result_schema);
@@ -111,6 +110,29 @@ static void make_hash(const struct store_pin *pin, size_t count,
     (void)crypto_hash_sha256_final(&hash, ret);
 }
 
+/* @param service  what runs in place of a plugin's function; NULL: nothing */
+static bool fill_texts(const struct descriptor_tool *spec, const struct run_service *service,
+                       struct arena *arena, struct store_pin *pin) {
+    for (size_t i = 0; i < PIN_TEXT_COUNT; i++) {
+        pin->texts[i] = text_of(spec, service, (enum pin_text)i, arena);
+        if (pin->texts[i] == NULL) {
+            return false;
+        }
+    }
+    make_hash(pin, PIN_TEXT_COUNT, pin->sha256);
+    return true;
+}
+
+bool pin_hash(const struct descriptor_tool *spec, struct arena *arena,
+              unsigned char ret[STORE_SHA256_SIZE]) {
+    struct store_pin pin = {.tool = spec->tool->name};
+    if (!fill_texts(spec, NULL, arena, &pin)) {
+        return false;
+    }
+    memcpy(ret, pin.sha256, sizeof pin.sha256);
+    return true;
+}
+
 bool pin_make(const struct registration *reg, struct arena *arena, struct store_pin *ret) {
     *ret = (struct store_pin){.plugin = reg->plugin->identity_text,
                               .tool = reg->spec->tool->name,
@@ -118,14 +140,7 @@ bool pin_make(const struct registration *reg, struct arena *arena, struct store_
                               .permission = (int)reg->spec->tool->permission,
                               .flags = reg->spec->tool->flags & PIN_FLAGS,
                               .capabilities = reg->plugin->capabilities};
-    for (size_t i = 0; i < PIN_TEXT_COUNT; i++) {
-        ret->texts[i] = text_of(reg, (enum pin_text)i, arena);
-        if (ret->texts[i] == NULL) {
-            return false;
-        }
-    }
-    make_hash(ret, PIN_TEXT_COUNT, ret->sha256);
-    return true;
+    return fill_texts(reg->spec, &reg->plugin->service, arena, ret);
 }
 
 /* ----------------------------------------------------------------- compare */

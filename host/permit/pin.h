@@ -9,6 +9,11 @@
  * @return whether there was memory */
 bool pin_make(const struct registration *reg, struct arena *arena, struct store_pin *ret);
 
+/** The hash in the pin of a tool of a plugin file, without a registration.
+ * @return whether there was memory. [any-thread] */
+bool pin_hash(const struct descriptor_tool *spec, struct arena *arena,
+              unsigned char ret[STORE_SHA256_SIZE]);
+
 /** Compare a tool as it is now, all of whose texts are given, with a pin.
  * @param ret_equal  set to whether its texts are those of the pin
  * @return enum registration_change, together. What was not stored with a pin of an earlier release

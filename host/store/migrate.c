@@ -640,11 +640,23 @@ static const struct {
 
         /* 14: what was changed in the arguments of calls */
         {14, "ALTER TABLE calls ADD COLUMN changed TEXT"},
+
+        /* 15: keys that sign packages */
+        {15, "CREATE TABLE keys ("
+             "  id TEXT PRIMARY KEY NOT NULL,"
+             "  public BLOB NOT NULL,"
+             "  trust INTEGER NOT NULL,"
+             "  ids TEXT NOT NULL,"
+             "  follows TEXT NOT NULL,"
+             "  comment TEXT NOT NULL,"
+             "  since_s INTEGER NOT NULL,"
+             "  who TEXT NOT NULL"
+             ") WITHOUT ROWID, STRICT;"},
 };
 
 /* Set in the same transaction as the tables. */
-static const char set_number[] = "PRAGMA user_version = 14";
-_Static_assert(SCHEMA_NUMBER == 14, "set_number says the number that the steps lead to");
+static const char set_number[] = "PRAGMA user_version = 15";
+_Static_assert(SCHEMA_NUMBER == 15, "set_number says the number that the steps lead to");
 
 bool database_migrate(sqlite3 *db, int from) {
     for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {
