@@ -28,6 +28,7 @@
  *   assist.c       a model that is asked which tool is right
  *   metrics.c      what was counted since the host was opened
  *   builtin.c      functions that definitions name
+ *   package.c      packages, and the keys that sign them
  *   values.c       errors and memory for the app */
 #pragma once
 

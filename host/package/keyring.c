@@ -42,9 +42,13 @@ static void visit_key(void *user, const struct store_key *stored) {
     ring->count++;
 }
 
+void keyring_init(struct keyring *ring) {
+    *ring = (struct keyring){.count = 0};
+    arena_init(&ring->arena, NULL, 0);
+}
+
 int keyring_read(struct store *store, struct keyring *ret, struct toolrack_error *err) {
-    *ret = (struct keyring){.count = 0};
-    arena_init(&ret->arena, NULL, 0);
+    keyring_init(ret);
     struct reading reading = {.to = ret, .room = STORE_KEYS_MAX};
     ret->keys = arena_zalloc(&ret->arena, reading.room * sizeof *ret->keys);
     if (ret->keys == NULL) {

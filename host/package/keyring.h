@@ -36,6 +36,8 @@ struct keyring {
     size_t count;
 };
 
+/** An empty keyring. */
+void keyring_init(struct keyring *ring);
 /** Read the keys.
  * @param ret  initialized here; to be released by keyring_finish() in any case
  * @return 0; a code of the store; TOOLRACK_E_NO_MEMORY. [any-thread] */
@@ -65,3 +67,14 @@ bool keyring_key_follows(const struct keyring_key *key, const char *id);
  */
 int keyring_verify(const struct keyring *ring, int fd, const struct signature_text *signature,
                    const struct keyring_key **ret_key, struct toolrack_error *err);
+
+/** Add a key, or change what one may sign; durable on return.
+ *
+ * @param path  the public key's file, or its line. A signature beside the file, by which a key of
+ *              the keyring signs over to it, makes it follow that one
+ * @param trust  TRUST_COMMUNITY or TRUST_OFFICIAL; -1: that of the key that it follows
+ * @param ids    patterns, NULL-terminated; NULL with a `trust` of -1: those of that key
+ * @param ret    has the key alone; to be released by keyring_finish() in any case
+ * @return 0; see toolrack_key_add(). [any-thread] */
+int keyring_add(struct store *store, const char *path, int trust, const char *const *ids,
+                const char *name, const char *who, struct keyring *ret, struct toolrack_error *err);
