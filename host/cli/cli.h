@@ -110,6 +110,10 @@ int verb_check(struct cli *cli);
 int verb_token(struct cli *cli);
 int verb_tasks(struct cli *cli);
 int verb_runs(struct cli *cli);
+int verb_pack(struct cli *cli);
+int verb_sign(struct cli *cli);
+int verb_verify(struct cli *cli);
+int verb_keys(struct cli *cli);
 int verb_version(struct cli *cli);
 int verb_help(struct cli *cli);
 

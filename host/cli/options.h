@@ -118,6 +118,14 @@ struct options {
     bool admin;
     bool approves;
 
+    const char *output;
+    const char *key;
+    const char *key_name;
+    const char *trust;
+    struct texts ids; /**< items[count] is NULL */
+    const char *password_file;
+    bool no_password;
+
     const char **memory; /**< owned; the lists above are parts of it */
 };
 

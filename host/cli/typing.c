@@ -10,8 +10,9 @@
 
 #include "base/cleanup.h"
 
-/* Signals that end a process, but for SIGINT, whose handler (interrupt.c) shows it again. */
-static const int signals[] = {SIGTERM, SIGHUP, SIGQUIT};
+/* Signals that end a process. While calls run, SIGINT has a handler (interrupt.c), which shows it
+ * again. */
+static const int signals[] = {SIGTERM, SIGHUP, SIGQUIT, SIGINT};
 
 static struct termios before; /* as the terminal was; valid while `is_hidden` */
 static atomic_bool is_hidden;

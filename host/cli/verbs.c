@@ -531,6 +531,66 @@ static const struct option_spec mcp_options[] = {
         {0},
 };
 
+static const struct option_spec pack_options[] = {
+        {"output", "FILE", "the package's file; else ID-VERSION.trp here", OPTION_TEXT,
+         MEMBER(output)},
+        {0},
+};
+
+static const struct option_spec sign_options[] = {
+        {"key", "FILE", "the secret key", OPTION_TEXT, MEMBER(key)},
+        {"password-file", "FILE", "the password is the first line of FILE", OPTION_TEXT,
+         MEMBER(password_file)},
+        {0},
+};
+
+static const struct option_spec verify_options[] = {
+        {"key", "KEY", "only this public key, a file or its line", OPTION_TEXT, MEMBER(key)},
+        {0},
+};
+
+static const struct option_spec keys_options[] = {
+        {"trust", "T", "with add: official or community, as the plugins that it signs", OPTION_TEXT,
+         MEMBER(trust)},
+        {"ids", "PATTERN", "with add: what it may sign: an id, org.example.*, or *; repeatable",
+         OPTION_LIST, MEMBER(ids)},
+        {"name", "TEXT", "with add: whose key it is, for the list", OPTION_TEXT, MEMBER(key_name)},
+        {"password-file", "FILE", "with new: the password is the first line of FILE", OPTION_TEXT,
+         MEMBER(password_file)},
+        {"no-password", NULL, "with new: do not encrypt the secret key", OPTION_FLAG,
+         MEMBER(no_password)},
+        {0},
+};
+
+static const char pack_details[] =
+        "Makes the package ID-VERSION.trp of a plugin, an ordinary tar.zst with a manifest. DIR\n"
+        "has the plugin's file: DIR/ARCH-LIBC/NAME.so for each platform, such as x86_64-gnu; or\n"
+        "else DIR/NAME.so, the only one; or else DIR/build/NAME.so. It has README.md and LICENSE,\n"
+        "too, and perhaps NOTICE and CHANGELOG.md. The plugin is checked first, as by\n"
+        "'toolrack check', and one with errors is refused. The same files make the same bytes,\n"
+        "with the same libzstd.\n";
+
+static const char sign_details[] =
+        "Writes FILE.minisig, a signature as minisign writes it, which 'minisign -V' verifies "
+        "too.\n"
+        "A package is checked first, and its id and version are signed with it. The signature of\n"
+        "a public key says that this key succeeds the one that signs: see 'toolrack help keys'.\n"
+        "The password of the key is asked for at the terminal.\n";
+
+static const char verify_details[] =
+        "Verifies FILE.minisig before anything of the package is unpacked: the key must be one of\n"
+        "'toolrack keys', and one that may sign this id. Then everything in the package is\n"
+        "compared with its manifest. Nothing is installed or run.\n";
+
+static const char keys_details[] =
+        "'new NAME' makes the files NAME.key, the secret key, and NAME.pub, as minisign does.\n"
+        "'add KEY' trusts a public key, a file or its line: what it signs has the trust that is\n"
+        "given, and it may sign only these ids. Where KEY.minisig is a signature of a trusted "
+        "key,\n"
+        "made by 'toolrack sign KEY', the new key succeeds that one, and --trust and --ids may be\n"
+        "left out: they are those of the key before it. 'remove ID' trusts a key no longer; what\n"
+        "is installed stays. Without arguments: lists the keys.\n";
+
 static const char status_details[] =
         "Shows the daemon of the state folder, the 'toolrack serve' that runs there: its process,\n"
         "since when, its version and where it listens; how many plugins and tools there are; and\n"
@@ -684,6 +744,13 @@ const struct verb cli_verbs[] = {
          .group = "plugins", .relayed = RELAYED_SHOWS},
         {"check", "FILE ...", "find problems in a plugin or in toolrack.json", check_details, NULL,
          1, MANY_WORDS, false, verb_check},
+        {"pack", "DIR", "make a package of a plugin", pack_details, pack_options, 1, 1, false,
+         verb_pack},
+        {"sign", "FILE", "sign a package", sign_details, sign_options, 1, 1, false, verb_sign},
+        {"verify", "FILE", "verify the signature of a package, and all that is in it",
+         verify_details, verify_options, 1, 1, false, verb_verify},
+        {"keys", "[list|new|add|remove [NAME]]", "list or change the keys that may sign packages",
+         keys_details, keys_options, 0, 2, false, verb_keys},
         {"why", "NAME", "explain a plugin's state", why_details, why_options, 1, 1, true, verb_why,
          .tells_all = true, .relayed = RELAYED_SHOWS, .takes_file = true},
         {"release", "NAME", "let a plugin run again that is in quarantine or has failed",

@@ -116,8 +116,7 @@ static int check_trust(const struct adding *adding, int trust, const char *const
                                "no key that is trusted here signs over to key %s; say how it is "
                                "trusted, and which ids it may sign: %s",
                                adding->id,
-                               COMMAND("keys add", adding->path, "--trust", "community", "--ids",
-                                       "ID"));
+                               COMMAND("keys add --trust community --ids ID", adding->path));
 }
 
 /* The key alone, as it is now. */

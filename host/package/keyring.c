@@ -131,7 +131,7 @@ static int refuse_key(const struct signature_text *signature, struct toolrack_er
                      "the signature is of key %s, which is not trusted here; if you trust whoever "
                      "has it, add its public key: %s",
                      key_id(signature->number, id),
-                     COMMAND("keys add", "KEY.pub", "--trust", "community", "--ids",
+                     COMMAND("keys add KEY.pub --trust community --ids",
                              manifest_id_valid(signature->id) ? signature->id : "ID"));
 }
 

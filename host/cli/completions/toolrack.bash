@@ -39,7 +39,7 @@ _toolrack() {
     COMPREPLY=()
 
     case $prev in
-        --config | --transcript)
+        --config | --transcript | --output | --key | --password-file)
             compopt -o filenames
             _toolrack_reply -f -- "$cur"
             return
@@ -55,6 +55,10 @@ _toolrack() {
             ;;
         --install | --print-config)
             _toolrack_reply -W 'claude-desktop claude-code cline cursor gemini-cli lm-studio opencode vscode windsurf zed' -- "$cur"
+            return
+            ;;
+        --trust)
+            _toolrack_reply -W 'official community' -- "$cur"
             return
             ;;
         --color)
@@ -77,10 +81,10 @@ _toolrack() {
             _toolrack_reply -W "$(_toolrack_models)" -- "$cur"
             return
             ;;
-        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --max-steps | --max-result | --system | --profile | --expires | --rate | --owner | --listen) return ;;
+        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --max-steps | --max-result | --system | --profile | --expires | --rate | --owner | --listen | --ids | --name) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check version help
+        _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check pack sign verify keys version help
             --config --state --plugins --require-sandbox --safe-mode --no-daemon --json --color --no-pager --verbose --help --version' -- "$cur"
         return
     fi
@@ -108,12 +112,19 @@ _toolrack() {
         recommend) options+=' --task --limit --explain' ;;
         feedback) options+=' --call --select --tool' ;;
         blacklist | whitelist) options+=' --why' ;;
+        pack) options+=' --output' ;;
+        sign) options+=' --key --password-file' ;;
+        verify) options+=' --key' ;;
+        keys) options+=' --trust --ids --name --password-file --no-password' ;;
     esac
     if [[ $cur == -* ]]; then
         _toolrack_reply -W "$options" -- "$cur"
-    elif [[ $verb == answer || $verb == run ]]; then
+    elif [[ $verb == answer || $verb == run || $verb == sign || $verb == verify ]]; then
         compopt -o filenames
         _toolrack_reply -f -- "$cur"
+    elif [[ $verb == pack ]]; then
+        compopt -o filenames
+        _toolrack_reply -d -- "$cur"
     elif [[ $verb == check ]]; then
         compopt -o filenames
         _toolrack_reply -d -- "$cur"
@@ -123,8 +134,9 @@ _toolrack() {
             list | show | call | enable | disable | priority | default | grant | revoke | allow | disallow | feedback | why | release | reload | rollback | statistics) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
             token) _toolrack_reply -W 'list add revoke' -- "$cur" ;;
             tasks | runs) _toolrack_reply -W 'list show cancel remove' -- "$cur" ;;
+            keys) _toolrack_reply -W 'list new add remove' -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check pack sign verify keys version' -- "$cur" ;;
             blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
         esac
     elif ((COMP_CWORD == verb_at + 2)); then

@@ -23,7 +23,7 @@ function __toolrack_models
     toolrack (__toolrack_globals) models 2>/dev/null </dev/null | tail -n +2 | string match -r '^\S+'
 end
 
-set -l verbs list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check version help
+set -l verbs list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check pack sign verify keys version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -82,6 +82,10 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Fi
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a log -d 'List the calls in the log'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a statistics -d 'Show statistics of the calls'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Find problems in a plugin or in toolrack.json'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a pack -d 'Make a package of a plugin'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a sign -d 'Sign a package'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a verify -d 'Verify the signature of a package'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a keys -d 'List or change the keys that may sign packages'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a version -d 'Print the version'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Print help'
 
@@ -205,4 +209,14 @@ complete -c toolrack -n '__fish_seen_subcommand_from run' -l skip -x -d 'Go on w
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -l why -x -d 'The reason'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -a 'list add remove'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check version'
+complete -c toolrack -n '__fish_seen_subcommand_from pack' -x -a '(__fish_complete_directories)'
+complete -c toolrack -n '__fish_seen_subcommand_from pack' -l output -r -F -d 'The file of the package'
+complete -c toolrack -n '__fish_seen_subcommand_from sign verify' -F
+complete -c toolrack -n '__fish_seen_subcommand_from sign verify' -l key -r -F -d 'The key'
+complete -c toolrack -n '__fish_seen_subcommand_from sign keys' -l password-file -r -F -d 'The file that has the password'
+complete -c toolrack -n '__fish_seen_subcommand_from keys' -l no-password -d 'Do not encrypt the secret key'
+complete -c toolrack -n '__fish_seen_subcommand_from keys' -l trust -x -a 'official community' -d 'That of what it signs'
+complete -c toolrack -n '__fish_seen_subcommand_from keys' -l ids -x -d 'What it may sign'
+complete -c toolrack -n '__fish_seen_subcommand_from keys' -l name -x -d 'Whose key it is'
+complete -c toolrack -n '__fish_seen_subcommand_from keys' -F -a 'list new add remove'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check pack sign verify keys version'
