@@ -20,7 +20,7 @@ static int load(struct toolrack_error *err) {
                                            .file = "libcurl.so.4",
                                            .package = "libcurl4",
                                            .oldest = "7.85",
-                                           .who_needs_it = "the conversation needs",
+                                           .who_needs_it = "what speaks HTTP needs",
                                            .functions = functions,
                                            .function_count = ARRAY_LENGTH(functions)};
     struct libcurl found;

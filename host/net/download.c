@@ -1,0 +1,140 @@
+#include "net/download.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "net/libcurl.h"
+
+struct downloading {
+    CURL *easy;
+    int fd;
+    const char *url;
+    uint64_t size_max;
+    uint64_t received;
+    size_t header_length;
+    int code; /* negative: why it was stopped */
+    char reason[CURL_ERROR_SIZE];
+    struct toolrack_error *err;
+};
+
+static void easy_finish(CURL **easy) {
+    if (*easy != NULL) {
+        curl.easy_cleanup(*easy);
+    }
+}
+
+bool download_is_url(const char *text) {
+    return strncasecmp(text, "https://", 8) == 0 || strncasecmp(text, "http://", 7) == 0;
+}
+
+static size_t take_body(char *bytes, size_t size, size_t count, void *user) {
+    struct downloading *of = user;
+    size_t length = size * count;
+    long status = 0;
+    (void)curl.easy_getinfo(of->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (status != 200) {
+        return length; /* the text of an error, or of a redirect */
+    }
+    of->received += length;
+    if (of->received > of->size_max) {
+        of->code = error_set(of->err, TOOLRACK_E_LIMIT_EXCEEDED, "%s is longer than %llu bytes",
+                             of->url, (unsigned long long)of->size_max);
+    } else {
+        int why = write_all(of->fd, bytes, length);
+        of->code = why < 0 ? error_set(of->err, TOOLRACK_E_IO, "cannot keep what %s has: %s",
+                                       of->url, strerror(-why))
+                           : 0;
+    }
+    return of->code == 0 ? length : CURL_WRITEFUNC_ERROR;
+}
+
+static size_t take_header(char *bytes, size_t size, size_t count, void *user) {
+    struct downloading *of = user;
+    (void)bytes;
+    of->header_length += size * count;
+    if (of->header_length <= DOWNLOAD_HEADER_MAX) {
+        return size * count;
+    }
+    of->code = error_set(of->err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the headers of the responses of %s are longer than %u bytes", of->url,
+                         DOWNLOAD_HEADER_MAX);
+    return CURL_WRITEFUNC_ERROR;
+}
+
+static bool set_up(struct downloading *of) {
+    CURL *easy = of->easy;
+    const char *onward = strncasecmp(of->url, "https:", 6) == 0 ? "https" : "http,https";
+    CURLcode code = curl.easy_setopt(easy, CURLOPT_URL, of->url);
+#define SET(option, value) code = code != CURLE_OK ? code : curl.easy_setopt(easy, option, value)
+    SET(CURLOPT_PROTOCOLS_STR, "http,https");
+    SET(CURLOPT_REDIR_PROTOCOLS_STR, onward);
+    SET(CURLOPT_FOLLOWLOCATION, 1L);
+    SET(CURLOPT_MAXREDIRS, (long)DOWNLOAD_REDIRECTS_MAX);
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_USERAGENT, "toolrack");
+    SET(CURLOPT_ACCEPT_ENCODING, "identity"); /* nothing is decompressed before it is verified */
+    SET(CURLOPT_ERRORBUFFER, of->reason);
+    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)DOWNLOAD_CONNECT_MS_MAX);
+    SET(CURLOPT_LOW_SPEED_LIMIT, (long)DOWNLOAD_SLOW_BYTES_MIN);
+    SET(CURLOPT_LOW_SPEED_TIME, (long)DOWNLOAD_SLOW_S_MAX);
+    SET(CURLOPT_TIMEOUT, (long)DOWNLOAD_S_MAX);
+    SET(CURLOPT_WRITEFUNCTION, take_body);
+    SET(CURLOPT_WRITEDATA, of);
+    SET(CURLOPT_HEADERFUNCTION, take_header);
+    SET(CURLOPT_HEADERDATA, of);
+#undef SET
+    return code == CURLE_OK;
+}
+
+static int explain(const struct downloading *of, CURLcode failure, struct toolrack_error *err) {
+    if (of->code < 0) {
+        return of->code;
+    }
+    switch (failure) {
+    case CURLE_OUT_OF_MEMORY: return error_oom(err);
+    case CURLE_OPERATION_TIMEDOUT:
+        return error_set(err, TOOLRACK_E_TIMEOUT,
+                         "%s did not come in time: the limits are %u s to connect, %u s with less "
+                         "than %u bytes each, and %u s in all",
+                         of->url, DOWNLOAD_CONNECT_MS_MAX / 1000u, DOWNLOAD_SLOW_S_MAX,
+                         DOWNLOAD_SLOW_BYTES_MIN, DOWNLOAD_S_MAX);
+    case CURLE_TOO_MANY_REDIRECTS:
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "%s redirects more than %d times; name the address that it leads to",
+                         of->url, DOWNLOAD_REDIRECTS_MAX);
+    case CURLE_UNSUPPORTED_PROTOCOL:
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "%s leads to an address that is neither https nor, unless it begins with "
+                         "http itself, http",
+                         of->url);
+    default:
+        return error_set(err, TOOLRACK_E_IO, "%s cannot be downloaded: %s", of->url,
+                         of->reason[0] != '\0' ? of->reason : curl.easy_strerror(failure));
+    }
+}
+
+int download(const char *url, int fd, uint64_t size_max, struct toolrack_error *err) {
+    int code = libcurl_load(err);
+    if (code < 0) {
+        return code;
+    }
+    CLEANUP(easy_finish) CURL *easy = curl.easy_init();
+    struct downloading of = {.easy = easy, .fd = fd, .url = url, .size_max = size_max, .err = err};
+    if (easy == NULL || !set_up(&of)) {
+        return error_oom(err);
+    }
+    CURLcode result = curl.easy_perform(easy);
+    if (result != CURLE_OK) {
+        return explain(&of, result, err);
+    }
+    long status = 0;
+    (void)curl.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    return status == 200 ? 0
+           : status == 404 || status == 410
+                   ? error_set(err, TOOLRACK_E_NOT_FOUND, "%s does not exist (HTTP status %ld)",
+                               url, status)
+                   : error_set(err, TOOLRACK_E_IO, "%s cannot be downloaded: HTTP status %ld", url,
+                               status);
+}
