@@ -178,6 +178,10 @@ const char *config_placeholder(const struct config *config, const char *name, si
 /** The member "choose", borrowed as long as the configuration; NULL: the file has none. */
 yyjson_val *config_choosing(const struct config *config);
 
+/** The index-th index of packages: a URL or a path, borrowed as long as the configuration; NULL: the
+ * file has no more. [any-thread] */
+const char *config_package_index(const struct config *config, size_t index);
+
 /** The member "models", borrowed as long as the configuration; NULL: the file has none.
  * [any-thread] */
 yyjson_val *config_models(const struct config *config);

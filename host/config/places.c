@@ -47,7 +47,8 @@ int places_find(const struct toolrack_options *options, struct arena *arena, str
     ret->kept_dir = ret->state_dir;
     if (ret->state_dir != NULL) {
         ret->cache_path = arena_printf(arena, "%s/scan.cache", ret->state_dir);
-        if (ret->cache_path == NULL) {
+        ret->packages = arena_printf(arena, "%s/" PLACES_PACKAGES, ret->state_dir);
+        if (ret->cache_path == NULL || ret->packages == NULL) {
             return error_oom(err);
         }
     }
@@ -70,6 +71,24 @@ static void add_plugin_path(struct places *places, struct arena *arena) {
         }
         at = at[length] == ':' ? at + length + 1 : NULL;
     }
+}
+
+/* What is installed belongs to the state folder, as what was decided about it does. */
+static bool add_packages(struct arena *arena, struct places *places) {
+    static const struct {
+        const char *name;
+        enum trust trust;
+    } folders[] = {{PLACES_PACKAGES_OFFICIAL, TRUST_OFFICIAL},
+                   {PLACES_PACKAGES_COMMUNITY, TRUST_COMMUNITY}};
+    for (size_t i = 0; places->packages != NULL && i < ARRAY_LENGTH(folders); i++) {
+        const char *path = arena_printf(arena, "%s/%s", places->packages, folders[i].name);
+        if (path == NULL) {
+            return false;
+        }
+        add_folder(places, path, folders[i].trust, true);
+        places->folders[places->folder_count - 1].installs = true;
+    }
+    return true;
 }
 
 /* The folder of the bundled plugins; the variable TOOLRACK_BUILTIN_DIR names that of a build
@@ -145,7 +164,7 @@ int places_add_folders(const struct toolrack_options *options, const struct conf
         return add_builtin_alone(arena, places, err);
     }
     size_t given = count_dirs(options->plugin_dirs);
-    size_t most = given + config_settings(config)->folder_count + PLUGIN_PATH_MAX + 2;
+    size_t most = given + config_settings(config)->folder_count + PLUGIN_PATH_MAX + 4;
     places->folders = arena_zalloc(arena, most * sizeof *places->folders);
     if (places->folders == NULL) {
         return error_oom(err);
@@ -162,6 +181,9 @@ int places_add_folders(const struct toolrack_options *options, const struct conf
     add_plugin_path(places, arena);
     add_folder(places, folder_of(arena, "XDG_DATA_HOME", ".local/share", "toolrack/plugins"),
                TRUST_COMMUNITY, true);
+    if (!add_packages(arena, places)) {
+        return error_oom(err);
+    }
     add_builtin(arena, places);
     return set_origins(arena, places, err);
 }

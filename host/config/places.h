@@ -7,6 +7,12 @@
 /* Where the socket of the machine's own daemon is (cli/daemon-socket.h). */
 #define PLACES_SYSTEM_RUNTIME "/run/toolrack"
 
+/* In the state folder: where packages are, and in it the plugin folders of each trust that a key
+ * can give (host/package/layout.h). */
+#define PLACES_PACKAGES           "packages"
+#define PLACES_PACKAGES_OFFICIAL  "official"
+#define PLACES_PACKAGES_COMMUNITY "community"
+
 /* Strings live as long as their arena. */
 struct places {
     struct scan_folder *folders;
@@ -16,6 +22,7 @@ struct places {
     const char *state_dir;   /* NULL: nothing is kept after the host is closed */
     const char *kept_dir;    /* the same, where files may be kept there; NULL: they may not */
     const char *cache_path;  /* in it; NULL: none */
+    const char *packages;    /* the folder of installed packages in it; NULL: none */
     const char *data_dir;    /* of the user's plugins and their data; NULL: there is no HOME */
     const char *user_config; /* the folder of the user's configuration, and */
     const char *user_state;  /* the user's state folder, whatever this host uses; NULL: no HOME */

@@ -37,6 +37,7 @@ struct scan_folder {
     const char *real; /* the same without symbolic links, when it was last looked at */
     enum trust trust;
     bool optional; /* a default folder: not reported when it does not exist */
+    bool installs; /* of installed packages: what comes there is not tried out (life/installs.c) */
     enum isolation isolation;
     enum pin_policy pin;
     const char

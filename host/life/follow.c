@@ -271,5 +271,6 @@ int life_follow_contents(struct life *life, struct toolrack_error *err) {
         }
     }
     arena_finish(&following.arena);
+    life_follow_installs(life);
     return code < 0 ? code : life_follow_capabilities(life, err);
 }

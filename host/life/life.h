@@ -92,6 +92,13 @@ bool life_uses_allowance(const struct plugin *plugin, size_t index);
  * had. [any-thread] */
 bool life_renew_covered(struct life *life, const char *name);
 
+/** Packages were installed or removed: look at the files of their folders, which are only read and
+ * copied, since nothing of a package is run by installing it. [any-thread] */
+void life_follow_installs(struct life *life);
+/** Copy what the file of a package has, which is about to be exchanged: what serves now can then be
+ * called as an earlier version, and gone back to. [any-thread] */
+void life_keep_installed(struct life *life, const char *path);
+
 /** As toolrack_adopt(). [any-thread] */
 int life_adopt(struct life *life, const char *name, const char *who, struct toolrack_error *err);
 /** Look again at files that are refused until they are adopted: another process may have adopted

@@ -44,11 +44,14 @@ static void go_back(struct reload *reload, const char *rule, const char *reason)
 }
 
 /* A generation that replaces another is tried out first. A new one is loaded at its first call, as
- * at the start of the host, unless it has examples. */
+ * at the start of the host, unless it has examples. Nothing of a package is run by installing it:
+ * its first call loads it, which goes back to the content before if that fails. */
 static enum reload_outcome try_out(struct reload *reload) {
     struct toolrack_error err;
     struct trials *trials = &reload->life->trials;
+    const struct scan_folder *folder = reload->file->folder;
     bool is_tried = reload->how != RELOAD_OPENING && reload->how != RELOAD_RENEW &&
+                    (!folder->installs || reload->how == RELOAD_NAMED) &&
                     (reload->old != NULL || reload_is_forced(reload->how) ||
                      trial_has_examples(trials, reload->new));
     int code = is_tried ? trial_run(trials, reload->new, &err) : 0;
