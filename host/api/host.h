@@ -4,6 +4,7 @@
  *   manage.c       enable, disable, priority, register, unregister, reload, release
  *   defaults.c     default versions of tools
  *   follow.c       decisions of other hosts, and telling them of own decisions
+ *   install.c      packages: install, update, go back, remove
  *   owners.c       which plugin has a tool's name
  *   list.c         lists of tools and refusals
  *   check.c        problems of a plugin file or a configuration

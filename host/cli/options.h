@@ -115,6 +115,9 @@ struct options {
     const char *expires;
     struct texts tools; /**< items[count] is NULL */
     uint32_t rate;      /**< 0 when not given */
+    struct texts indexes; /**< items[count] is NULL */
+    bool is_unsigned;
+    bool packages;
     bool admin;
     bool approves;
 

@@ -9,6 +9,8 @@
 #include "cli/json.h"
 #include "cli/opening.h"
 #include "cli/rows.h"
+#include "cli/verb-install.h"
+#include "toolrack/install.h"
 
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
@@ -168,6 +170,9 @@ static int print_serving(struct cli *cli, const char *name, yyjson_val *now) {
 
 int verb_rollback(struct cli *cli) {
     const char *name = cli->options.words.items[0];
+    if (toolrack_is_installed(cli->host, name)) {
+        return install_go_back_verb(cli, name);
+    }
     CLEANUP(freep) char *file = file_of(cli, name);
     if (!cli_keeps(cli) || toolrack_rollback(cli->host, name, NULL, cli->err) < 0) {
         return cli_fail(cli);

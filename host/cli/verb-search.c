@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "cli/json.h"
 #include "cli/rows.h"
+#include "cli/verb-install.h"
 #include "toolrack/choose.h"
 
 static const char *const headings[] = {"TOOL", "SCORE", "LIST", "PERMISSION", "DESCRIPTION"};
@@ -33,6 +34,9 @@ static void add_reasons(struct table *table, yyjson_val *row) {
 }
 
 int verb_search(struct cli *cli) {
+    if (cli->options.packages) {
+        return install_search_verb(cli);
+    }
     struct toolrack_select_options options = TOOLRACK_SELECT_OPTIONS_INIT;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     char who[CLI_WHO_ROOM];

@@ -139,6 +139,36 @@ static const struct option_spec run_options[] = {
 static const struct option_spec search_options[] = {
         {"limit", "N", "at most N tools (10)", OPTION_COUNT, MEMBER(limit)},
         {"explain", NULL, "show which words led to each tool", OPTION_FLAG, MEMBER(explain)},
+        {"packages", NULL, "look for packages to install, in indexes", OPTION_FLAG,
+         MEMBER(packages)},
+        {"index", "URL", "with --packages: this index, not those of the configuration; repeatable",
+         OPTION_LIST, MEMBER(indexes)},
+        {0},
+};
+
+static const struct option_spec install_options[] = {
+        {"index", "URL", "look for ids in this index, not those of the configuration; repeatable",
+         OPTION_LIST, MEMBER(indexes)},
+        {"yes", NULL, "agree to what it wants", OPTION_FLAG, MEMBER(yes)},
+        {"dry-run", NULL, "verify it, show what it wants, and change nothing", OPTION_FLAG,
+         MEMBER(dry_run)},
+        {"unsigned", NULL, "take a local file without a signature, with trust community",
+         OPTION_FLAG, MEMBER(is_unsigned)},
+        {0},
+};
+
+static const struct option_spec update_options[] = {
+        {"index", "URL", "look in this index, not in those of the configuration; repeatable",
+         OPTION_LIST, MEMBER(indexes)},
+        {"yes", NULL, "agree to what changes", OPTION_FLAG, MEMBER(yes)},
+        {"dry-run", NULL, "show what would change, and change nothing", OPTION_FLAG,
+         MEMBER(dry_run)},
+        {0},
+};
+
+static const struct option_spec index_options[] = {
+        {"for", "DURATION", "how long the index is good, such as 30d (90d)", OPTION_DURATION,
+         MEMBER(for_s)},
         {0},
 };
 
@@ -446,7 +476,9 @@ static const char select_details[] =
 static const char search_details[] =
         "Ranks the tools by how well their texts fit TEXT, in English or Chinese: names, titles,\n"
         "descriptions, parameters, choices, tags, categories, scenarios and examples. Tools that\n"
-        "are disabled, blacklisted or not as they were approved are not searched.\n";
+        "are disabled, blacklisted or not as they were approved are not searched.\n"
+        "With --packages the packages of indexes are listed that have all words of TEXT in their\n"
+        "id, or in names and descriptions of their tools.\n";
 
 static const char blacklist_details[] =
         "Tools on the blacklist are never recommended; they can still be called. NAME means\n"
@@ -486,8 +518,45 @@ static const char adopt_details[] =
         "earlier one is gone, it is refused until this verb says that FILE is the same plugin:\n"
         "then all of that holds for it. FILE is the path of the file or the id of the plugin.\n";
 
+static const char install_details[] =
+        "WHAT is a package, a file ID-VERSION.trp or its URL; an id that is looked for in the\n"
+        "indexes of the configuration (\"packages\") or of --index; or an index, its URL or a\n"
+        "folder that has one, if all its packages have one id. VERSION may be a range, as in\n"
+        "'toolrack call'. FILE.trp.minisig beside it has the signature, by a key that\n"
+        "'toolrack keys add' has made known for this id: its trust is that of the key. It is\n"
+        "verified before anything of the package is read. Then it is shown which tools it has,\n"
+        "which permissions and capabilities they want, and for an update what changes for\n"
+        "callers; without a terminal only --yes agrees. Nothing of a package is run by installing\n"
+        "it. Running hosts of the state folder take it at once, whole; 'toolrack rollback ID'\n"
+        "goes back to the version before. An update needs a higher version and the key of what is\n"
+        "installed, or one that this key has signed over to.\n";
+
+static const char update_details[] =
+        "Looks in the indexes for newer versions of a package, or of all that are installed,\n"
+        "shows what would break for callers, which permissions, capabilities and texts change,\n"
+        "and asks before each. A version that 'toolrack rollback' went back from is not taken,\n"
+        "nor is a pre-release in place of a release: name it to 'toolrack install'. An index that\n"
+        "has expired, is older than one that was seen, or is signed by another key is refused.\n";
+
+static const char uninstall_details[] =
+        "Removes a package and the versions of it that were kept. What was decided about its\n"
+        "plugin (grants, allowances, settings) stays, and holds if it is installed again.\n";
+
+static const char packages_details[] =
+        "Lists what 'toolrack install' has installed: who signed it, from where it came, and the\n"
+        "version that 'toolrack rollback ID' goes back to.\n";
+
+static const char index_details[] =
+        "Writes index.json in a folder of packages, for any web server: the size and hash of each\n"
+        "package, a number that is one higher than before, and when it expires. Sign it by\n"
+        "'toolrack sign DIR/index.json', and publish the folder. 'toolrack install ID --index "
+        "URL'\n"
+        "finds the packages there, or in the folder itself.\n";
+
 static const char rollback_details[] =
-        "Returns to the previous content of the plugin's file, which is named by its plugin, a\n"
+        "Of a package, named by its id, it goes back to the version that was installed before.\n"
+        "Otherwise it\n"
+        "returns to the previous content of the plugin's file, which is named by its plugin, a\n"
         "tool, its name or its path, and may be broken, and says which version serves then. What\n"
         "was gone back from is not used again; a second rollback goes further back. The rollback\n"
         "lasts for as long as the file has that content; put another file there, or reload it by\n"
@@ -759,6 +828,16 @@ const struct verb cli_verbs[] = {
          verb_reload, .relayed = RELAYED_ACTS, .takes_file = true},
         {"rollback", "NAME", "return to the previous content of a plugin's file", rollback_details,
          NULL, 1, 1, true, verb_rollback, .relayed = RELAYED_ACTS, .takes_file = true},
+        {"install", "WHAT[@VERSION]", "install a package, a plugin that somebody has signed",
+         install_details, install_options, 1, 1, true, verb_install},
+        {"update", "[ID]", "update packages from their indexes", update_details, update_options, 0,
+         1, true, verb_update},
+        {"uninstall", "ID", "remove a package", uninstall_details, NULL, 1, 1, true,
+         verb_uninstall},
+        {"packages", "", "list the packages that are installed", packages_details, NULL, 0, 0, true,
+         verb_packages},
+        {"index", "DIR", "make the index of a folder of packages", index_details, index_options, 1,
+         1, false, verb_index},
         {"adopt", "FILE", "say that a file is the plugin that came from another folder",
          adopt_details, NULL, 1, 1, true, verb_adopt},
         {"watch", "", "reload plugins when their files change", watch_details, NULL, 0, 0, false,

@@ -28,6 +28,10 @@ _toolrack_models() {
     toolrack "${globals[@]}" models 2>/dev/null </dev/null | awk 'NR > 1 { print $1 }'
 }
 
+_toolrack_packages() {
+    toolrack "${globals[@]}" packages 2>/dev/null </dev/null | awk 'NR > 1 { print $1 }'
+}
+
 _toolrack_reply() {
     mapfile -t COMPREPLY < <(compgen "$@")
 }
@@ -84,7 +88,7 @@ _toolrack() {
         --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --max-steps | --max-result | --system | --profile | --expires | --rate | --owner | --listen | --ids | --name) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check pack sign verify keys version help
+        _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check pack sign verify keys version help
             --config --state --plugins --require-sandbox --safe-mode --no-daemon --json --color --no-pager --verbose --help --version' -- "$cur"
         return
     fi
@@ -108,7 +112,10 @@ _toolrack() {
         mcp) options+=' --profile --install --print-config' ;;
         plan) options+=' --context --caller' ;;
         select) options+=' --explain --limit --call --context --caller --timeout --yes --forget' ;;
-        search) options+=' --limit --explain' ;;
+        search) options+=' --limit --explain --packages --index' ;;
+        install) options+=' --index --yes --dry-run --unsigned' ;;
+        update) options+=' --index --yes --dry-run' ;;
+        index) options+=' --for' ;;
         recommend) options+=' --task --limit --explain' ;;
         feedback) options+=' --call --select --tool' ;;
         blacklist | whitelist) options+=' --why' ;;
@@ -119,7 +126,7 @@ _toolrack() {
     esac
     if [[ $cur == -* ]]; then
         _toolrack_reply -W "$options" -- "$cur"
-    elif [[ $verb == answer || $verb == run || $verb == sign || $verb == verify ]]; then
+    elif [[ $verb == answer || $verb == install || $verb == index || $verb == run || $verb == sign || $verb == verify ]]; then
         compopt -o filenames
         _toolrack_reply -f -- "$cur"
     elif [[ $verb == pack ]]; then
@@ -132,11 +139,12 @@ _toolrack() {
     elif ((COMP_CWORD == verb_at + 1)); then
         case $verb in
             list | show | call | enable | disable | priority | default | grant | revoke | allow | disallow | feedback | why | release | reload | rollback | statistics) _toolrack_reply -W "$(_toolrack_tools)" -- "$cur" ;;
+            update | uninstall) _toolrack_reply -W "$(_toolrack_packages)" -- "$cur" ;;
             token) _toolrack_reply -W 'list add revoke' -- "$cur" ;;
             tasks | runs) _toolrack_reply -W 'list show cancel remove' -- "$cur" ;;
             keys) _toolrack_reply -W 'list new add remove' -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check pack sign verify keys version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch mcp log decisions statistics check pack sign verify keys version' -- "$cur" ;;
             blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
         esac
     elif ((COMP_CWORD == verb_at + 2)); then

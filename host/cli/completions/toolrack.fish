@@ -23,7 +23,7 @@ function __toolrack_models
     toolrack (__toolrack_globals) models 2>/dev/null </dev/null | tail -n +2 | string match -r '^\S+'
 end
 
-set -l verbs list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch serve status mcp log decisions statistics check pack sign verify keys version help
+set -l verbs list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check pack sign verify keys version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -73,6 +73,11 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a why -d 'Expl
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a release -d 'Release a plugin from quarantine'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a reload -d 'Load changed plugin files'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a rollback -d 'Return to the previous content of a plugin\'s file'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a install -d 'Install a package'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a update -d 'Update packages'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a uninstall -d 'Remove a package'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a packages -d 'List the packages that are installed'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a index -d 'Make the index of a folder of packages'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a adopt -d 'Say that a file is the plugin that came from another folder'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a watch -d 'Reload plugins when their files change'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a serve -d 'Serve MCP over HTTP'
@@ -182,6 +187,13 @@ complete -c toolrack -n '__fish_seen_subcommand_from select' -l yes -d 'Agree to
 complete -c toolrack -n '__fish_seen_subcommand_from select' -l forget -d 'Forget the earlier texts of the caller'
 complete -c toolrack -n '__fish_seen_subcommand_from search' -l limit -x -d 'At most so many'
 complete -c toolrack -n '__fish_seen_subcommand_from search' -l explain -d 'Show which words led to each tool'
+complete -c toolrack -n '__fish_seen_subcommand_from search' -l packages -d 'Look for packages to install'
+complete -c toolrack -n '__fish_seen_subcommand_from search install update' -l index -r -d 'In this index of packages'
+complete -c toolrack -n '__fish_seen_subcommand_from install update' -l yes -d 'Agree to what it wants'
+complete -c toolrack -n '__fish_seen_subcommand_from install update' -l dry-run -d 'Show what it wants and change nothing'
+complete -c toolrack -n '__fish_seen_subcommand_from install' -l unsigned -d 'Take a local file without a signature'
+complete -c toolrack -n '__fish_seen_subcommand_from install index' -F
+complete -c toolrack -n '__fish_seen_subcommand_from index' -l for -x -d 'How long it is good, such as 30d'
 complete -c toolrack -n '__fish_seen_subcommand_from feedback' -l select -x -d 'The choice it is about'
 complete -c toolrack -n '__fish_seen_subcommand_from feedback' -l tool -x -d 'The tool that is right'
 complete -c toolrack -n '__fish_seen_subcommand_from feedback' -l call -x -d 'The call it is about'
@@ -219,4 +231,4 @@ complete -c toolrack -n '__fish_seen_subcommand_from keys' -l trust -x -a 'offic
 complete -c toolrack -n '__fish_seen_subcommand_from keys' -l ids -x -d 'What it may sign'
 complete -c toolrack -n '__fish_seen_subcommand_from keys' -l name -x -d 'Whose key it is'
 complete -c toolrack -n '__fish_seen_subcommand_from keys' -F -a 'list new add remove'
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback adopt watch mcp log decisions statistics check pack sign verify keys version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch mcp log decisions statistics check pack sign verify keys version'

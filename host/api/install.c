@@ -1,0 +1,278 @@
+/* Packages: install, update, go back, remove. */
+#include "toolrack/install.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/follow.h"
+#include "api/host.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "package/install.h"
+#include "package/publish.h"
+#include "registry/document.h"
+#include "store/decisions.h"
+
+CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
+
+/* A request of the app, as the room has it. */
+struct request {
+    struct toolrack *host;
+    struct toolrack_install_options options;
+    const char *indexes[SOURCE_INDEXES_MAX + 1];
+    struct install_host install;
+    struct hosts_telling telling;
+    bool is_telling;
+};
+
+static int agree(void *user, const char *report, struct toolrack_error *err) {
+    const struct request *request = user;
+    bool agrees =
+            request->options.agree != NULL && request->options.agree(request->options.user, report);
+    return agrees ? 0
+                  : error_set(err, TOOLRACK_E_PERMISSION_DENIED,
+                              "nobody agreed to it; nothing was changed");
+}
+
+/* The other hosts are connected before the change, and what serves now is copied, so that its
+ * version stays callable. */
+static void before(void *user, const char *link) {
+    struct request *request = user;
+    char name[LAYOUT_PATH_MAX];
+    const struct places *places = &request->host->places;
+    const char *file = strchr(link, '/') + 1;
+    follow_begin(request->host, &request->telling);
+    request->is_telling = true;
+    for (size_t i = 0; i < places->folder_count; i++) {
+        const struct scan_folder *folder = &places->folders[i];
+        const char *last = strrchr(folder->path, '/');
+        if (folder->installs && last != NULL &&
+            strncmp(link, last + 1, (size_t)(file - link) - 1) == 0 &&
+            snprintf(name, sizeof name, "%s/%s", folder->path, file) < (int)sizeof name) {
+            life_keep_installed(request->host->life, name);
+        }
+    }
+}
+
+static void set_indexes(struct request *request) {
+    for (size_t i = 0; i < SOURCE_INDEXES_MAX; i++) {
+        request->indexes[i] = request->options.indexes != NULL
+                                      ? request->options.indexes[i]
+                                      : config_package_index(request->host->config, i);
+        if (request->indexes[i] == NULL) {
+            return;
+        }
+    }
+}
+
+static int begin(struct request *request, struct toolrack *host,
+                 const struct toolrack_install_options *options, struct toolrack_error *err) {
+    *request = (struct request){.host = host};
+    if (options != NULL) {
+        memcpy(&request->options, options,
+               options->size < sizeof request->options ? options->size : sizeof request->options);
+    }
+    if (host->places.packages == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "packages are installed in the state folder, and this host has none; name "
+                         "one with --state");
+    }
+    set_indexes(request);
+    request->install = (struct install_host){.packages = host->places.packages,
+                                             .indexes = request->indexes,
+                                             .store = host->store,
+                                             .who = host_who(host, request->options.who),
+                                             .agree = agree,
+                                             .before = before,
+                                             .user = request};
+    return 0;
+}
+
+/* A decision of a person, which is in the log before it is acknowledged. */
+static void note(struct toolrack *host, const char *decision, const struct installed *one,
+                 const char *who, const char *why) {
+    permit_note(host->permit, &(struct store_decision){.version = one->version,
+                                                       .plugin = one->id,
+                                                       .decision = decision,
+                                                       .who = who,
+                                                       .why = why});
+    permit_flush(host->permit);
+}
+
+static void note_installed(const struct request *request, const struct install_done *done) {
+    CLEANUP(buf_finish) struct buf why = BUF_INIT;
+    const struct installed *now = &done->now;
+    if (now->key[0] != '\0') {
+        buf_printf(&why, "signed by %s, ", now->key);
+    } else {
+        buf_add_text(&why, "unsigned, ");
+    }
+    buf_printf(&why, "trust %s, from %s", trust_name(now->trust), now->source);
+    note(request->host, done->was_installed ? "updated" : "installed", now, request->install.who,
+         why.failed ? NULL : why.data);
+}
+
+/* A change that was made takes effect here and in all hosts of the state folder. */
+static int end(struct request *request, int code) {
+    if (code == 0 && request->is_telling) {
+        life_follow_installs(request->host->life);
+    }
+    return request->is_telling ? follow_end(request->host, &request->telling, HOSTS_CONTENT, code)
+                               : code;
+}
+
+/* Add to a report whether anything was changed. */
+static int end_report(struct toolrack_text *report, bool changed, struct toolrack_text **ret,
+                      struct toolrack_error *err) {
+    size_t length = 0;
+    const char *text = toolrack_text_data(report, &length);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *read = yyjson_read(text, length, 0);
+    yyjson_mut_doc *doc = read != NULL ? yyjson_doc_mut_copy(read, NULL) : NULL;
+    (void)yyjson_mut_obj_add_bool(doc, yyjson_mut_doc_get_root(doc), "changed", changed);
+    toolrack_text_unref(report);
+    return doc == NULL   ? error_oom(err)
+           : ret == NULL ? (yyjson_mut_doc_free(doc), 0)
+                         : document_end(doc, ret, err);
+}
+
+typedef int install_step(struct request *request, struct install_done *ret,
+                         struct toolrack_text **ret_report, struct toolrack_error *err);
+
+static int install_named(struct request *request, struct install_done *ret,
+                         struct toolrack_text **ret_report, struct toolrack_error *err) {
+    return install_package(&request->install, request->options.name,
+                           request->options.is_unsigned != 0, ret, ret_report, err);
+}
+
+static int update_named(struct request *request, struct install_done *ret,
+                        struct toolrack_text **ret_report, struct toolrack_error *err) {
+    return install_update(&request->install, request->options.name, ret, ret_report, err);
+}
+
+static int change(struct toolrack *host, const struct toolrack_install_options *options,
+                  install_step *step, struct toolrack_text **ret_report,
+                  struct toolrack_error *err) {
+    struct request request;
+    struct install_done done = {0};
+    struct toolrack_text *report = NULL;
+    int code = begin(&request, host, options, err);
+    if (code == 0 && request.options.name == NULL) {
+        code = error_set(err, TOOLRACK_E_INVALID, "name what is to be installed");
+    }
+    if (code < 0) {
+        return code;
+    }
+    code = step(&request, &done, &report, err);
+    if (code == 0 && done.changed) {
+        note_installed(&request, &done);
+    }
+    code = end(&request, code);
+    return code < 0 ? code : end_report(report, done.changed, ret_report, err);
+}
+
+int toolrack_install(struct toolrack *host, const struct toolrack_install_options *options,
+                     struct toolrack_text **ret_report, struct toolrack_error *err) {
+    HOST_SCOPE(host);
+    return change(host, options, install_named, ret_report, err);
+}
+
+int toolrack_update(struct toolrack *host, const struct toolrack_install_options *options,
+                    struct toolrack_text **ret_report, struct toolrack_error *err) {
+    HOST_SCOPE(host);
+    return change(host, options, update_named, ret_report, err);
+}
+
+/* ------------------------------------------------------- remove and go back */
+
+static int begin_simple(struct request *request, struct toolrack *host, const char *who,
+                        struct toolrack_error *err) {
+    struct toolrack_install_options options = TOOLRACK_INSTALL_OPTIONS_INIT;
+    options.who = who;
+    return begin(request, host, &options, err);
+}
+
+static int report_done(const struct install_done *done, bool has_from, struct toolrack_text **ret,
+                       struct toolrack_error *err) {
+    yyjson_mut_val *root;
+    if (ret == NULL) {
+        return 0;
+    }
+    yyjson_mut_doc *doc = document_begin(&root);
+    document_add_text(doc, root, "id", done->now.id);
+    document_add_text(doc, root, "version", done->now.version);
+    if (has_from) {
+        document_add_text(doc, root, "from", done->before.version);
+    }
+    return document_end(doc, ret, err);
+}
+
+int toolrack_uninstall(struct toolrack *host, const char *id, const char *who,
+                       struct toolrack_text **ret_report, struct toolrack_error *err) {
+    HOST_SCOPE(host);
+    struct request request;
+    struct install_done done;
+    int code = begin_simple(&request, host, who, err);
+    if (code < 0) {
+        return code;
+    }
+    code = install_remove(&request.install, id, &done, err);
+    if (code == 0) {
+        note(host, "uninstalled", &done.now, request.install.who, NULL);
+    }
+    code = end(&request, code);
+    return code < 0 ? code : report_done(&done, false, ret_report, err);
+}
+
+int toolrack_install_rollback(struct toolrack *host, const char *id, const char *who,
+                              struct toolrack_text **ret_report, struct toolrack_error *err) {
+    HOST_SCOPE(host);
+    struct request request;
+    struct install_done done;
+    char why[SEMVER_LENGTH_MAX + 32];
+    int code = begin_simple(&request, host, who, err);
+    if (code < 0) {
+        return code;
+    }
+    code = install_go_back(&request.install, id, &done, err);
+    if (code == 0) {
+        (void)snprintf(why, sizeof why, "from version %s", done.before.version);
+        note(host, "rolled-back", &done.now, request.install.who, why);
+    }
+    code = end(&request, code);
+    return code < 0 ? code : report_done(&done, true, ret_report, err);
+}
+
+/* ------------------------------------------------------------------- lists */
+
+bool toolrack_is_installed(struct toolrack *host, const char *id) {
+    HOST_SCOPE(host);
+    struct installed one;
+    struct toolrack_error unheard;
+    CLEANUP(layout_finish) struct layout layout = LAYOUT_INIT;
+    return host->places.packages != NULL &&
+           layout_open(host->places.packages, &layout, &unheard) == 0 &&
+           layout_find(&layout, id, &one, &unheard) == 0;
+}
+
+int toolrack_packages(struct toolrack *host, struct toolrack_text **ret,
+                      struct toolrack_error *err) {
+    HOST_SCOPE(host);
+    struct request request;
+    int code = begin_simple(&request, host, NULL, err);
+    return code < 0 ? code : install_list(&request.install, ret, err);
+}
+
+int toolrack_search_packages(struct toolrack *host, const char *const *indexes, const char *words,
+                             struct toolrack_text **ret, struct toolrack_error *err) {
+    HOST_SCOPE(host);
+    struct request request;
+    struct toolrack_install_options options = TOOLRACK_INSTALL_OPTIONS_INIT;
+    options.indexes = indexes;
+    int code = begin(&request, host, &options, err);
+    return code < 0 ? code : install_search(&request.install, words, ret, err);
+}
+
+int toolrack_make_index(const char *folder, int64_t for_s, struct toolrack_text **ret_report,
+                        struct toolrack_error *err) {
+    return publish_index(folder, for_s, ret_report, err);
+}

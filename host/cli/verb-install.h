@@ -1,0 +1,10 @@
+/* verb-install.h - what of packages other verbs do. */
+#pragma once
+
+#include "cli/cli.h"
+
+/** rollback of a package. @return an exit code */
+int install_go_back_verb(struct cli *cli, const char *id);
+
+/** search --packages. @return an exit code */
+int install_search_verb(struct cli *cli);
