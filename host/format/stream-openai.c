@@ -69,6 +69,7 @@ static void add_function(struct toolrack_stream *stream, yyjson_mut_val *call, c
     if (!yyjson_is_obj(function)) {
         return;
     }
+    stream->decides = true;
     yyjson_mut_val *made = stream_object(stream, call, key);
     add_name(stream, made, yyjson_obj_get(function, "name"));
     if (yyjson_is_obj(arguments)) {
@@ -91,6 +92,7 @@ static int take_call(struct toolrack_stream *stream, uint64_t at, yyjson_val *de
                      struct toolrack_error *err) {
     (void)at;
     struct stream_item *item = find_call(stream, delta);
+    stream->decides = true;
     int code = item != NULL ? 0 : begin_call(stream, delta, err);
     if (code < 0) {
         return code;
@@ -144,7 +146,10 @@ static void show_content(struct toolrack_stream *stream, yyjson_val *content) {
 
 static void show_refusal(struct toolrack_stream *stream, yyjson_val *refusal) {
     stream_show(stream, refusal);
-    stream->refused = stream->refused || stream_is_text(refusal);
+    if (stream_is_text(refusal)) {
+        stream->refused = true;
+        stream->decides = true;
+    }
 }
 
 /* What a delta may have. Nearly each has one of them, so they are found by one walk over it. */

@@ -151,6 +151,7 @@ struct stream_item *stream_find_item(struct toolrack_stream *stream, uint64_t in
 
 int stream_add_item(struct toolrack_stream *stream, uint64_t index, yyjson_mut_val *object,
                     struct toolrack_error *err) {
+    stream->decides = true; /* most items are calls */
     if (stream->item_count == STREAM_ITEMS_MAX) {
         return stream_exceed(err, "the message has more than the %u parts allowed",
                              STREAM_ITEMS_MAX);
@@ -445,6 +446,7 @@ void stream_break_off_object(struct toolrack_stream *stream, yyjson_mut_val *cal
 
 void stream_set_reason(struct toolrack_stream *stream, yyjson_val *reason) {
     if (stream_is_text(reason)) {
+        stream->decides = true;
         buf_clear(&stream->reason);
         buf_add(&stream->reason, yyjson_get_str(reason), yyjson_get_len(reason));
         stream->no_memory = stream->no_memory || stream->reason.failed;

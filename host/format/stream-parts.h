@@ -105,6 +105,7 @@ struct toolrack_stream {
     bool has_halves;    /* strings may have halves of surrogate pairs, see utf8_join_halves() */
     bool has_shown;     /* some text of the model has come */
     bool has_error;     /* an `error` came that says nothing, such as {} or "" */
+    bool decides;       /* the event has a part of a call, or an ending: what runs hangs on it */
     struct buf unshown; /* the half at the end of the text so far */
     uint64_t seed;      /* of the ids that are made for calls without one */
     unsigned ids_made;

@@ -77,8 +77,10 @@ static const struct places {
                                     .number_count = 2},
 };
 
+/* Of a key, which is a string: nearly all differ in length. */
 static inline bool is_place(const struct place *place, yyjson_val *key) {
-    return yyjson_equals_strn(key, place->name, place->length);
+    return unsafe_yyjson_get_len(key) == place->length &&
+           memcmp(unsafe_yyjson_get_str(key), place->name, place->length) == 0;
 }
 
 static inline yyjson_val *value_at(const struct place *place, yyjson_val *value) {
@@ -140,15 +142,20 @@ bool stream_look(struct toolrack_stream *stream, yyjson_val *event) {
     yyjson_val *key;
     yyjson_val *value;
     json_obj_foreach (event, at, count, key, value) {
-        for (size_t i = 0; yyjson_is_obj(value) && i < known->in_count; i++) {
-            found[i] = is_place(&known->in[i], key) ? value_at(&known->in[i], value) : found[i];
-        }
-        if (yyjson_is_arr(value) && known->in_choice && turn_is(key, "choices")) {
+        if (unsafe_yyjson_is_num(value)) {
+            has_number = true;
+        } else if (unsafe_yyjson_is_obj(value)) {
+            for (size_t i = 0; i < known->in_count; i++) {
+                found[i] = is_place(&known->in[i], key) ? value_at(&known->in[i], value) : found[i];
+            }
+        } else if (unsafe_yyjson_is_arr(value) && known->in_choice && turn_is(key, "choices")) {
             choices = value;
         }
-        has_number = has_number || yyjson_is_num(value);
-        may_be_error = may_be_error || stream_may_be_error(key, value);
-        stream->has_error = stream->has_error || stream_is_empty_error(key, value);
+        const char first = unsafe_yyjson_get_str(key)[0];
+        if (first == 'e' || first == 'o') { /* "error", "object" */
+            may_be_error = may_be_error || stream_may_be_error(key, value);
+            stream->has_error = stream->has_error || stream_is_empty_error(key, value);
+        }
     }
     yyjson_val *const usages[] = {found[0], yyjson_obj_get(yyjson_arr_get_first(choices), "usage"),
                                   found[1], known->in_event && has_number ? event : NULL};
