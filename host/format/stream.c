@@ -54,8 +54,8 @@ static int check_depth(const yyjson_doc *doc, const char *what, struct toolrack_
                    : 0;
 }
 
-/* Of two members of one name a proxy that checks answers may have read the other. Asked of what has a
- * part of a call, or an ending: to look at each piece of a text takes a seventh of its time. */
+/* Of two members of one name a proxy that checks answers may have read the other. Asked of what has
+ * a part of a call, or an ending: to look at each piece of a text takes a seventh of its time. */
 static int check_twice(yyjson_val *root, const char *what, struct toolrack_error *err) {
     char pointer[JSON_POINTER_MAX];
     enum json_twice twice = json_find_twice(root, pointer);

@@ -300,23 +300,31 @@ static int read_tool_call(struct turn_reader *reader, yyjson_val *call) {
     return turn_add_custom(reader, call, id, yyjson_obj_get(custom, "name"));
 }
 
+#define CALLS_PLACE_MAX 64u
+
+/* Where the calls are. To write it takes as long as to read one: it is done when it is told. */
+static const char *calls_at(const char *place, char out[static CALLS_PLACE_MAX]) {
+    (void)snprintf(out, CALLS_PLACE_MAX, "%s/tool_calls", place);
+    return out;
+}
+
 int turn_read_tool_calls(struct turn_reader *reader, yyjson_val *message, const char *place) {
     yyjson_val *calls = yyjson_obj_get(message, "tool_calls");
     if (calls == NULL || yyjson_is_null(calls)) {
         return 0;
     }
-    char list[64];
-    (void)snprintf(list, sizeof list, "%s/tool_calls", place);
+    char list[CALLS_PLACE_MAX];
     if (!yyjson_is_arr(calls)) {
-        return turn_refuse(reader, list, "it must be an array");
+        return turn_refuse(reader, calls_at(place, list), "it must be an array");
     }
     int code = 0;
     size_t at;
     size_t count;
     yyjson_val *call;
     yyjson_arr_foreach (calls, at, count, call) {
-        code = code < 0 ? code : turn_check_element(reader, call, list, at);
-        code = code < 0 ? code : read_tool_call(reader, call);
+        code = code < 0              ? code
+               : yyjson_is_obj(call) ? read_tool_call(reader, call)
+                                     : turn_check_element(reader, call, calls_at(place, list), at);
     }
     return code < 0 ? code : turn_check_role(reader, message, place);
 }

@@ -446,13 +446,50 @@ static void an_error_that_says_nothing_is_none_but_without_an_answer(void **stat
     }
 }
 
+/* In whatever has a part of a call, or says how the message ends. */
 static void a_member_given_twice_ends_it(void **state) {
     (void)state;
-    fails(TOOLRACK_FORMAT_OPENAI,
-          "data: {\"choices\":[{\"delta\":{\"content\":\"a\",\"content\":\"b\"}}]}\n\n",
-          TOOLRACK_E_INVALID, "gives this member twice");
-    fails(TOOLRACK_FORMAT_OLLAMA, "{\"done\":false,\"message\":{},\"message\":{}}\n",
-          TOOLRACK_E_INVALID, "gives this member twice");
+    static const struct {
+        enum toolrack_format format;
+        const char *stream;
+    } rows[] = {
+            {TOOLRACK_FORMAT_OPENAI,
+             "data: "
+             "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"a\",\"id\":\"b\",\"function\":"
+             "{\"name\":\"f\"}}]}}]}\n\n"},
+            {TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"function_call\":{\"name\":\"f\",\"name\":\"g\"}}}]}"
+             "\n\n"},
+            {TOOLRACK_FORMAT_OPENAI, "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\","
+                                     "\"finish_reason\":\"content_filter\"}]}\n\n"},
+            {TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"refusal\":\"no\",\"refusal\":null}}]}\n\n"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "data: {\"type\":\"response.output_item.added\",\"output_index\":0,\"output_index\":1,"
+             "\"item\":{\"type\":\"function_call\"}}\n\n"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "data: "
+             "{\"type\":\"response.completed\",\"response\":{\"output\":[],\"output\":[]}}\n\n"},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":"
+             "\"tool_use\",\"name\":\"f\",\"name\":\"g\",\"input\":{}}}\n\n"},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":"
+             "\"tool_use\",\"name\":\"f\",\"input\":{}}}\n\n"
+             "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":"
+             "\"input_json_delta\",\"partial_json\":\"{\",\"partial_json\":\"[\"}}\n\n"},
+            {TOOLRACK_FORMAT_GEMINI,
+             "data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"f\","
+             "\"name\":\"g\"}}]}}]}\n\n"},
+            {TOOLRACK_FORMAT_OLLAMA,
+             "{\"done\":false,\"message\":{\"tool_calls\":[{\"function\":{\"name\":\"f\","
+             "\"name\":\"g\"}}]}}\n"},
+            {TOOLRACK_FORMAT_OLLAMA,
+             "{\"done\":true,\"done_reason\":\"stop\",\"message\":{},\"message\":{}}\n"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        fails(rows[i].format, rows[i].stream, TOOLRACK_E_INVALID, "gives this member twice");
+    }
 }
 
 /* What a status would say, were it not too late for one. */
@@ -589,6 +626,15 @@ static void comes_to(enum toolrack_format format, const char *bytes, const char 
     if (code < 0 || strcmp(message, wanted) != 0) {
         fail_msg("%s: %s %s", bytes, message, err.message);
     }
+}
+
+/* Of a text the first counts: nothing runs by it. */
+static void a_text_given_twice_is_the_first(void **state) {
+    (void)state;
+    comes_to(TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"content\":\"a\",\"content\":\"b\"}}]}\n\n"
+             "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+             "{\"role\":\"assistant\",\"content\":\"a\"}");
 }
 
 /* Whatever of the events a server leaves out, its text is shown once, and is in the message. */
@@ -1261,6 +1307,7 @@ int main(void) {
             cmocka_unit_test(errors_of_the_provider_end_it),
             cmocka_unit_test(an_error_that_says_nothing_is_none_but_without_an_answer),
             cmocka_unit_test(a_member_given_twice_ends_it),
+            cmocka_unit_test(a_text_given_twice_is_the_first),
             cmocka_unit_test(failures_that_may_pass_have_a_code),
             cmocka_unit_test(a_response_that_is_not_streamed_may_fail),
             cmocka_unit_test(what_is_no_stream_is_refused),
