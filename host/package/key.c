@@ -220,6 +220,15 @@ static int decrypt(struct secret_bytes *bytes, const char *password, struct tool
                                (unsigned long long)load_number(bytes->memory) >> 20);
 }
 
+/* The checksum of a key that is not encrypted is zero where minisign wrote it. Its second half is
+ * the public key, which follows from the first. */
+static bool is_whole(const struct inner_bytes *inner) {
+    uint8_t public[KEY_PUBLIC_SIZE];
+    CLEANUP(secret_key_finish) struct secret_key made;
+    (void)crypto_sign_seed_keypair(public, made.bytes, inner->secret);
+    return sodium_memcmp(made.bytes, inner->secret, sizeof made.bytes) == 0;
+}
+
 int secret_key_parse(const char *text, size_t length, const char *password, struct secret_key *ret,
                      struct toolrack_error *err) {
     CLEANUP(wipe_secret) struct secret_bytes bytes;
@@ -231,12 +240,16 @@ int secret_key_parse(const char *text, size_t length, const char *password, stru
     if (code < 0) {
         return code;
     }
-    make_checksum(&bytes.inner, checksum);
-    if (sodium_memcmp(checksum, bytes.inner.checksum, sizeof checksum) != 0) {
-        return is_encrypted(&bytes) ? error_set(err, TOOLRACK_E_PERMISSION_DENIED,
-                                                "the password is not that of the secret key")
-                                    : error_set(err, TOOLRACK_E_INVALID,
-                                                "the secret key is damaged: its checksum is wrong");
+    if (!is_encrypted(&bytes)) {
+        if (!is_whole(&bytes.inner)) {
+            return error_set(err, TOOLRACK_E_INVALID, "the secret key is damaged");
+        }
+    } else {
+        make_checksum(&bytes.inner, checksum);
+        if (sodium_memcmp(checksum, bytes.inner.checksum, sizeof checksum) != 0) {
+            return error_set(err, TOOLRACK_E_PERMISSION_DENIED,
+                             "the password is not that of the secret key");
+        }
     }
     memcpy(ret->number, bytes.inner.number, sizeof ret->number);
     memcpy(ret->bytes, bytes.inner.secret, sizeof ret->bytes);

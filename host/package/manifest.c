@@ -143,23 +143,26 @@ const char *manifest_platform(void) {
 /* What reads a manifest, and where its messages go. */
 struct reading {
     struct manifest *to;
+    bool no_memory; /* for a text */
     struct toolrack_error *err;
 };
 
-static int refuse(const struct reading *reading, const char *what, const char *why) {
-    return error_set(reading->err, TOOLRACK_E_INVALID, "the manifest %s: %s: %s", MANIFEST_NAME,
-                     what, why);
+static int refuse(struct reading *reading, const char *what, const char *why) {
+    return reading->no_memory ? error_oom(reading->err)
+                              : error_set(reading->err, TOOLRACK_E_INVALID,
+                                          "the manifest %s: %s: %s", MANIFEST_NAME, what, why);
 }
 
-static int refuse_item(const struct reading *reading, const char *array, size_t index,
-                       const char *why) {
-    return error_set(reading->err, TOOLRACK_E_INVALID, "the manifest %s: /%s/%zu: %s",
-                     MANIFEST_NAME, array, index, why);
+static int refuse_item(struct reading *reading, const char *array, size_t index, const char *why) {
+    return reading->no_memory
+                   ? error_oom(reading->err)
+                   : error_set(reading->err, TOOLRACK_E_INVALID, "the manifest %s: /%s/%zu: %s",
+                               MANIFEST_NAME, array, index, why);
 }
 
-/* A text without control characters at its begin, no longer than `max`; NULL: it is not there, or
+/* A text without a zero in it, no longer than `max`; NULL: it is not there, or
  * is none (then *ret_bad is set). */
-static const char *take_text(const struct reading *reading, yyjson_val *object, const char *key,
+static const char *take_text(struct reading *reading, yyjson_val *object, const char *key,
                              size_t max, bool *ret_bad) {
     yyjson_val *value = yyjson_obj_get(object, key);
     if (value == NULL) {
@@ -171,6 +174,7 @@ static const char *take_text(const struct reading *reading, yyjson_val *object, 
         return NULL;
     }
     const char *copy = arena_copy(&reading->to->arena, yyjson_get_str(value), length);
+    reading->no_memory |= copy == NULL;
     *ret_bad |= copy == NULL;
     return copy;
 }
@@ -201,7 +205,7 @@ static bool take_abi(const char *text, struct manifest *to) {
     return first <= UINT16_MAX && second <= UINT16_MAX;
 }
 
-static int read_head(const struct reading *reading, yyjson_val *root) {
+static int read_head(struct reading *reading, yyjson_val *root) {
     struct manifest *to = reading->to;
     bool bad = false;
     yyjson_val *form = yyjson_obj_get(root, "toolrack_package");
@@ -231,7 +235,7 @@ static int read_head(const struct reading *reading, yyjson_val *root) {
 }
 
 /* An array of at most `max` items; a missing one is empty. */
-static int take_array(const struct reading *reading, yyjson_val *root, const char *key, size_t max,
+static int take_array(struct reading *reading, yyjson_val *root, const char *key, size_t max,
                       size_t item_size, void *ret_items, size_t *ret_count) {
     yyjson_val *array = yyjson_obj_get(root, key);
     size_t count = yyjson_arr_size(array);
@@ -263,7 +267,7 @@ static bool is_capability(const char *text) {
     return false;
 }
 
-static int read_capabilities(const struct reading *reading, yyjson_val *root) {
+static int read_capabilities(struct reading *reading, yyjson_val *root) {
     struct manifest *to = reading->to;
     size_t at;
     size_t count;
@@ -313,7 +317,7 @@ static bool take_hints(yyjson_val *object, uint32_t *ret) {
     return array == NULL || yyjson_is_arr(array);
 }
 
-static int read_tool(const struct reading *reading, yyjson_val *value, size_t at) {
+static int read_tool(struct reading *reading, yyjson_val *value, size_t at) {
     struct manifest_tool *tool = &reading->to->tools[at];
     bool bad = false;
     tool->name = take_text(reading, value, "name", NAME_LENGTH_MAX, &bad);
@@ -339,7 +343,7 @@ static int read_tool(const struct reading *reading, yyjson_val *value, size_t at
                                  "\"pin\" must be 64 hexadecimal digits, in lower case");
 }
 
-static int read_tools(const struct reading *reading, yyjson_val *root) {
+static int read_tools(struct reading *reading, yyjson_val *root) {
     struct manifest *to = reading->to;
     size_t at;
     size_t count;
@@ -352,7 +356,7 @@ static int read_tools(const struct reading *reading, yyjson_val *root) {
     return code;
 }
 
-static int read_file(const struct reading *reading, yyjson_val *value, size_t at) {
+static int read_file(struct reading *reading, yyjson_val *value, size_t at) {
     struct manifest_file *file = &reading->to->files[at];
     bool bad = false;
     yyjson_val *size = yyjson_obj_get(value, "size");
@@ -377,7 +381,7 @@ static int read_file(const struct reading *reading, yyjson_val *value, size_t at
                                  "\"sha256\" must be 64 hexadecimal digits, in lower case");
 }
 
-static int read_files(const struct reading *reading, yyjson_val *root) {
+static int read_files(struct reading *reading, yyjson_val *root) {
     struct manifest *to = reading->to;
     size_t at;
     size_t count;
@@ -424,7 +428,7 @@ void manifest_sort(struct manifest *manifest) {
 }
 
 /* Paths that are one file where case does not count, or two plugins for one platform. */
-static int check_pair(const struct reading *reading, const struct manifest_file *one,
+static int check_pair(struct reading *reading, const struct manifest_file *one,
                       const struct manifest_file *other) {
     char platform[MANIFEST_PLATFORM_ROOM];
     char other_platform[MANIFEST_PLATFORM_ROOM];
@@ -444,7 +448,7 @@ static int check_pair(const struct reading *reading, const struct manifest_file 
 }
 
 /* After manifest_sort(). */
-static int check_whole(const struct reading *reading) {
+static int check_whole(struct reading *reading) {
     const struct manifest *to = reading->to;
     uint64_t size = 0;
     size_t plugins = 0;
@@ -475,7 +479,7 @@ static int check_whole(const struct reading *reading) {
                                (unsigned long long)size, MANIFEST_UNPACKED_MAX);
 }
 
-static int parse_root(const struct reading *reading, yyjson_val *root) {
+static int parse_root(struct reading *reading, yyjson_val *root) {
     char pointer[JSON_POINTER_MAX];
     if (!yyjson_is_obj(root)) {
         return refuse(reading, "/", "must be an object");
@@ -500,7 +504,7 @@ int manifest_parse(const char *text, size_t length, struct manifest *ret,
                    struct toolrack_error *err) {
     yyjson_read_err why;
     manifest_init(ret);
-    const struct reading reading = {.to = ret, .err = err};
+    struct reading reading = {.to = ret, .err = err};
     if (length > MANIFEST_SIZE_MAX) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "the manifest %s has %zu bytes; %u are the most", MANIFEST_NAME, length,
