@@ -386,7 +386,7 @@ static int unpack(struct source *source, int folder, struct manifest *ret,
     }
     if (code == 0 && size != expected_size(ret, manifest_size)) {
         code = error_set(err, TOOLRACK_E_INVALID,
-                         "the package has data behind its last file; make the package with "
+                         "the package does not end behind its last file; make the package with "
                          "`toolrack pack`");
     }
     return code == 0 && folder >= 0 ? sync_folders(ret, folder, err) : code;
