@@ -7,71 +7,9 @@
 #include "api/check.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/ownership.h"
-#include "life/generation.h"
-#include "plugin/linkage.h"
+#include "plugin/rules.h"
 
 CLEANUP_DEFINE(struct toolrack_findings, toolrack_findings_free)
-
-/* ------------------------------------------------------------------- plugins */
-
-static enum toolrack_severity severity_of(int severity) {
-    switch (severity) {
-    case FINDING_ERROR: return TOOLRACK_SEVERITY_ERROR;
-    case FINDING_WARNING: return TOOLRACK_SEVERITY_WARNING;
-    default: return TOOLRACK_SEVERITY_NOTE;
-    }
-}
-
-static void add(struct toolrack_findings *findings, const struct finding *finding) {
-    findings->items[findings->count++] =
-            (struct toolrack_finding){.severity = severity_of(finding->severity),
-                                      .rule = finding->rule,
-                                      .tool = finding->tool,
-                                      .cause = finding->cause,
-                                      .fix = finding->fix};
-}
-
-static int check_plugin(int fd, const char *file, struct toolrack_findings *findings,
-                        struct toolrack_error *err) {
-    CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
-    bool no_memory;
-    struct descriptor_options options = tool_descriptor_options(&no_memory);
-    int code = descriptor_read(fd, &options, &desc, err);
-    if (code < 0 || no_memory) {
-        return code < 0 ? code : error_oom(err);
-    }
-    /* Only here and not when folders are scanned: a library may be installed later than its plugin.
-     */
-    struct toolrack_error exposed;
-    bool is_exposed = ownership_check(file, &exposed) == TOOLRACK_E_REFUSED;
-    struct findings linkage;
-    findings_init(&linkage, &findings->arena);
-    if (desc->plugin != NULL && linkage_check(fd, file, &linkage) < 0) {
-        return error_oom(err);
-    }
-    findings->items = arena_alloc(&findings->arena, (desc->finding_count + (size_t)linkage.count +
-                                                     1) * sizeof *findings->items);
-    if (findings->items == NULL) {
-        return error_oom(err);
-    }
-    for (uint32_t i = 0; i < desc->finding_count; i++) {
-        add(findings, &desc->findings[i]);
-    }
-    for (uint32_t i = 0; i < linkage.count; i++) {
-        add(findings, &linkage.items[i]);
-    }
-    if (is_exposed) { /* also of a file that is checked before it is installed */
-        findings->items[findings->count++] = (struct toolrack_finding){
-                .severity = TOOLRACK_SEVERITY_WARNING,
-                .rule = GENERATION_RULE_EXPOSED,
-                .cause = arena_copy(&findings->arena, exposed.message, strlen(exposed.message)),
-                .fix = GENERATION_FIX_EXPOSED};
-    }
-    findings->tool_count = desc->tool_count;
-    findings->desc = STEAL(desc);
-    return 0;
-}
 
 /* ----------------------------------------------------------------- which one */
 
@@ -168,10 +106,39 @@ size_t toolrack_findings_tool_count(const struct toolrack_findings *findings) {
     return findings->tool_count;
 }
 
+const char *toolrack_findings_machine(const struct toolrack_findings *findings) {
+    return plugin_of(findings) != NULL ? findings->desc->machine : NULL;
+}
+
+bool toolrack_findings_is_foreign(const struct toolrack_findings *findings) {
+    return plugin_of(findings) != NULL && findings->desc->is_foreign;
+}
+
 void toolrack_findings_free(struct toolrack_findings *findings) {
     if (findings != NULL) {
         descriptor_unref(findings->desc);
         arena_finish(&findings->arena);
         free(findings);
     }
+}
+
+/* ------------------------------------------------------------------ the rules */
+
+size_t toolrack_rule_count(void) {
+    return rules_count();
+}
+
+int toolrack_rule_get(size_t index, struct toolrack_rule *ret) {
+    if (index >= rules_count()) {
+        return TOOLRACK_E_NOT_FOUND;
+    }
+    struct rule_words one = rules_get(index);
+    struct toolrack_rule rule = {.size = ret->size,
+                                 .severity = check_severity(one.severity),
+                                 .id = one.rule,
+                                 .fix = one.fix,
+                                 .about = one.about,
+                                 .example = one.example};
+    memcpy(ret, &rule, ret->size < sizeof rule ? ret->size : sizeof rule);
+    return 0;
 }

@@ -29,6 +29,9 @@ struct descriptor {
     const char *const *needed; /* libraries that the file needs (DT_NEEDED), for information; none
                                   in a descriptor from memory or from a cache */
     uint32_t needed_count;
+    const char *machine; /* the processor that the file is for, such as "AArch64"; NULL: it has no
+                            name here, or as above. Static text */
+    bool is_foreign;     /* that is another one than this machine's */
     bool has_thread_locals; /* registered destructors of thread-local data keep the image mapped */
     const char *resident_reason; /* why an image of the file cannot be unloaded, if the file shows
                                     it: "NODELETE" or "GNU_UNIQUE symbol NAME"; else NULL */
@@ -63,6 +66,7 @@ struct descriptor_options {
     void *user;
     bool is_of_configuration; /* its id is the name that the administrator gave to its tool, so it
                                  may be one of the host's log sources */
+    bool takes_foreign;       /* a file for another machine is read too: nobody will load it */
 };
 
 /* Limits of what is read; stated in the refusals. */

@@ -437,6 +437,8 @@ static int read_elf(struct descriptor_memory *memory, struct elf *elf,
     }
     /* What the file shows about unloading it, found by elf_remark_exports(). */
     struct descriptor *desc = &memory->desc;
+    desc->machine = elf_machine_name(elf);
+    desc->is_foreign = elf_is_foreign(elf);
     desc->has_thread_locals = elf->thread_locals;
     if ((elf->dynamic.flags_1 & DF_1_NODELETE) != 0) {
         desc->resident_reason = "NODELETE";
@@ -458,7 +460,8 @@ int descriptor_read(int fd, const struct descriptor_options *options, struct des
         return error_oom(err);
     }
     struct elf elf;
-    int code = elf_init(&elf, fd, &memory->findings);
+    bool takes_foreign = options != NULL && options->takes_foreign;
+    int code = (takes_foreign ? elf_init_any : elf_init)(&elf, fd, &memory->findings);
     if (code == 0) {
         code = read_elf(memory, &elf, options);
     }

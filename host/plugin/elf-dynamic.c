@@ -134,6 +134,19 @@ const char *elf_entry(struct elf *elf, int64_t tag, uint32_t index) {
     return NULL;
 }
 
+uint64_t elf_number(struct elf *elf, int64_t tag) {
+    const unsigned char *table =
+            elf_at(elf, elf->dynamic.address, elf->dynamic.count * sizeof(Elf64_Dyn));
+    for (uint64_t i = 0; table != NULL && i < elf->dynamic.count; i++) {
+        Elf64_Dyn one;
+        memcpy(&one, table + i * sizeof one, sizeof one);
+        if (one.d_tag == tag) {
+            return one.d_un.d_val;
+        }
+    }
+    return 0;
+}
+
 uint32_t elf_count_entries(struct elf *elf, int64_t tag) {
     const unsigned char *table =
             elf_at(elf, elf->dynamic.address, elf->dynamic.count * sizeof(Elf64_Dyn));

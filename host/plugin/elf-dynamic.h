@@ -41,6 +41,8 @@ const char *elf_undefined(struct elf *elf, uint32_t index);
 /** The string of an entry of the dynamic section: of those with this tag, the one with that index.
  * NULL when there is none or it cannot be read. Valid until elf_finish(). */
 const char *elf_entry(struct elf *elf, int64_t tag, uint32_t index);
+/** The number in the first entry with a tag; 0: there is none. */
+uint64_t elf_number(struct elf *elf, int64_t tag);
 /** How many entries with a tag the dynamic section has. */
 uint32_t elf_count_entries(struct elf *elf, int64_t tag);
 /** Name of a library that the file needs, `index` below dynamic.needed_count; NULL when its string

@@ -158,6 +158,14 @@ static const char *machine_name(uint16_t machine) {
     }
 }
 
+const char *elf_machine_name(const struct elf *elf) {
+    return machine_name(elf->machine);
+}
+
+bool elf_is_foreign(const struct elf *elf) {
+    return elf->machine != MACHINE_HERE;
+}
+
 /* Check the kind of file by its first sixteen bytes. */
 static int check_ident(struct elf *elf) {
     size_t length = elf->size < EI_NIDENT ? (size_t)elf->size : EI_NIDENT;
@@ -294,6 +302,20 @@ static int read_segments(struct elf *elf, const Elf64_Ehdr *header) {
     return 0;
 }
 
+/* False: for another machine than the two that can be read. For those reading goes on, to report
+ * all errors at once. */
+static bool check_machine(struct elf *elf) {
+    bool is_readable = elf->machine == EM_X86_64 || elf->machine == EM_AARCH64;
+    if (elf_is_foreign(elf) && !(is_readable && elf->takes_foreign)) {
+        const char *name = machine_name(elf->machine);
+        findings_add(elf->findings, FINDING_ELF_MACHINE, NULL,
+                     "the plugin is built for %s (ELF machine %u), this host runs on %s",
+                     name != NULL ? name : "another machine", elf->machine,
+                     machine_name(MACHINE_HERE));
+    }
+    return is_readable;
+}
+
 static int read_headers(struct elf *elf) {
     int code = check_ident(elf);
     const void *start = code < 0 ? NULL : elf_bytes(elf, 0, sizeof(Elf64_Ehdr));
@@ -303,16 +325,8 @@ static int read_headers(struct elf *elf) {
     Elf64_Ehdr header;
     memcpy(&header, start, sizeof header);
     elf->machine = header.e_machine;
-    if (elf->machine != MACHINE_HERE) {
-        const char *name = machine_name(elf->machine);
-        findings_add(elf->findings, FINDING_ELF_MACHINE, NULL,
-                     "the plugin is built for %s (ELF machine %u), this host runs on %s",
-                     name != NULL ? name : "another machine", elf->machine,
-                     machine_name(MACHINE_HERE));
-        /* For the two machines that can be read, reading goes on, to report all errors at once. */
-        if (elf->machine != EM_X86_64 && elf->machine != EM_AARCH64) {
-            return TOOLRACK_E_REFUSED;
-        }
+    if (!check_machine(elf)) {
+        return TOOLRACK_E_REFUSED;
     }
     if (header.e_type != ET_DYN) {
         findings_add(elf->findings, FINDING_ELF_TYPE, NULL, "the file is %s, not a shared object",
@@ -339,15 +353,24 @@ static int read_headers(struct elf *elf) {
     return 0;
 }
 
-int elf_init(struct elf *elf, int fd, struct findings *findings) {
+static int init(struct elf *elf, int fd, bool takes_foreign, struct findings *findings) {
     memset(elf, 0, offsetof(struct elf, segments));
     elf->fd = fd;
     elf->findings = findings;
+    elf->takes_foreign = takes_foreign;
     int code = open_file(elf);
     if (code == 0) {
         code = read_headers(elf);
     }
     return elf->failure != 0 ? elf->failure : code;
+}
+
+int elf_init(struct elf *elf, int fd, struct findings *findings) {
+    return init(elf, fd, false, findings);
+}
+
+int elf_init_any(struct elf *elf, int fd, struct findings *findings) {
+    return init(elf, fd, true, findings);
 }
 
 void elf_finish(struct elf *elf) {

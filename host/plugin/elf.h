@@ -66,6 +66,7 @@ struct elf {
     bool shortened;       /* the file was shortened while it was read */
     uint64_t steps;       /* symbols looked at by searches so far */
     uint16_t machine;
+    bool takes_foreign; /* a file for another machine is not refused for that */
     bool thread_locals; /* it has a segment of thread-local data */
     char unique_name[FINDING_SHOWN_MAX +
                      1]; /* first GNU_UNIQUE symbol, after elf_remark_exports() */
@@ -96,7 +97,15 @@ enum elf_status {
  * @param fd  open for reading; borrowed until elf_finish(); its position is not used
  * @return 0, TOOLRACK_E_REFUSED, TOOLRACK_E_IO (see error_number), TOOLRACK_E_NO_MEMORY. */
 int elf_init(struct elf *elf, int fd, struct findings *findings);
+/** The same, but a file for the other machine that can be read here (x86-64, AArch64) is read like
+ * one for this machine: for `check`, which loads nothing. */
+int elf_init_any(struct elf *elf, int fd, struct findings *findings);
 void elf_finish(struct elf *elf);
+
+/** The machine that the file is for, such as "AArch64"; NULL: one without a name here. Static. */
+const char *elf_machine_name(const struct elf *elf);
+/** Whether that is another machine than this one. */
+bool elf_is_foreign(const struct elf *elf);
 
 /** `length` bytes of the file; NULL when some are outside the file or could not be read. Valid
  * until elf_finish(); not aligned. */

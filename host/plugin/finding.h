@@ -16,7 +16,8 @@ enum finding_severity {
     FINDING_NOTE,    /* worth knowing */
     FINDING_WARNING, /* works, but will cause problems */
     FINDING_ERROR    /* the tool, or the whole file, is refused; by the loader, at the first call,
-                      * where    it is about other files (elf-library, elf-undefined) */
+                      * where it is about other files (elf-library, elf-undefined,
+                      * elf-glibc-missing) */
 };
 
 /** X(constant, severity, id, what to do about it) */
@@ -177,6 +178,86 @@ enum finding_severity {
     X(TYPE_LAYOUT, ERROR, "type-layout",                                                           \
       "describe every member, in the order of the C struct, or pass it by TR_POINTER")             \
     X(TYPE_ENUM, ERROR, "type-enum", "describe the enumeration as TR_DEFINE_ENUM does")            \
+    /* What an author can improve. Only `check` looks for these, with advice.h, imports.h and      \
+     * linkage.h; a host that loads the file does not. */                                          \
+    X(DESCRIPTION_VAGUE, WARNING, "description-vague",                                             \
+      "state what the tool does, with what, and when to use it: models choose by it")              \
+    X(DESCRIPTION_SAME, WARNING, "description-same",                                               \
+      "state in each description what distinguishes the tool from the other one")                  \
+    X(NAME_GENERIC, NOTE, "name-generic",                                                          \
+      "name what the tool does and with what, such as image_resize")                               \
+    X(NAME_NEAR, WARNING, "name-near",                                                             \
+      "choose names that differ in more than case, '_' and '-': models confuse them")              \
+    X(PARAM_VAGUE, NOTE, "param-vague", "state the meaning of the value, its unit and its form")   \
+    X(PARAM_SECRET, WARNING, "param-secret",                                                       \
+      "give it the format \"password\" (.format = \"password\"), so that records mask it; "        \
+      "better, "                                                                                   \
+      "take secrets from the settings of the plugin, which models do not see")                     \
+    X(EXAMPLE_MISSING, NOTE, "example-missing",                                                    \
+      "add TR_EXAMPLES(TR_EXAMPLE(ARGUMENTS, RESULT)): models imitate it, and the host tries it "  \
+      "before a new build serves")                                                                 \
+    X(HINTS_CONTRADICT, WARNING, "hints-contradict",                                               \
+      "remove TR_READ_ONLY or TR_DESTRUCTIVE: what destroys data does not only read it")           \
+    X(PERMISSION_DESTRUCTIVE, WARNING, "permission-destructive",                                   \
+      "use TR_CONFIRM or TR_DANGEROUS, or remove TR_DESTRUCTIVE if nothing can be lost")           \
+    X(PERMISSION_SAFE, NOTE, "permission-safe",                                                    \
+      "give the tools that change something TR_CONFIRM or TR_DANGEROUS, and the others "           \
+      "TR_READ_ONLY")                                                                              \
+    X(CAPABILITY_WIDE, WARNING, "capability-wide",                                                 \
+      "declare the folders, ports and programs that are needed: administrators refuse the rest")   \
+    X(TOOLS_MANY, NOTE, "tools-many",                                                              \
+      "split the plugin, so that an administrator can choose which part models get")               \
+    X(SCHEMA_DOUBTFUL, WARNING, "schema-doubtful", "write the schema as JSON Schema 2020-12")      \
+    X(PROVIDER_REFUSED, WARNING, "provider-refused",                                               \
+      "change the schema, or accept that models of this provider do not get the tool")             \
+    X(IMPORT_NETWORK, WARNING, "import-network",                                                   \
+      "declare the ports: TR_CAPABILITIES(TR_CONNECTS(\"*:443\")); a worker has no sockets "       \
+      "without "                                                                                   \
+      "it")                                                                                        \
+    X(IMPORT_SPAWN, WARNING, "import-spawn",                                                       \
+      "declare the programs: TR_CAPABILITIES(TR_SPAWNS(\"PROGRAM\")); a worker starts none "       \
+      "without "                                                                                   \
+      "it")                                                                                        \
+    X(IMPORT_WRITE, NOTE, "import-write",                                                          \
+      "declare the folders: TR_CAPABILITIES(TR_WRITES(\"${data}\")); a worker changes no files "   \
+      "without it")                                                                                \
+    X(IMPORT_READ, NOTE, "import-read",                                                            \
+      "declare the folders: TR_CAPABILITIES(TR_READS(\"FOLDER\")); a worker reads only the "       \
+      "folders "                                                                                   \
+      "of libraries without it")                                                                   \
+    X(IMPORT_ENV, NOTE, "import-env",                                                              \
+      "declare the variables: TR_CAPABILITIES(TR_READS_ENV(\"NAME\")), or take a setting of the "  \
+      "plugin; a worker has only PATH and LANG without it")                                        \
+    X(IMPORT_REFUSED, NOTE, "import-refused",                                                      \
+      "do without: workers refuse it, whatever is allowed; it works only where the host runs the " \
+      "plugin in its own process")                                                                 \
+    X(IMPORT_EXIT, WARNING, "import-exit",                                                         \
+      "return an error (tr_fail()): this ends the process, with all other calls in it")            \
+    X(IMPORT_STATE, NOTE, "import-state",                                                          \
+      "use functions that change nothing for the whole process, such as newlocale() and openat()") \
+    X(IMPORT_THREADS, NOTE, "import-threads",                                                      \
+      "set TR_STARTS_THREADS if a thread may outlive the call that starts it")                     \
+    X(IMPORT_UNSAFE, WARNING, "import-unsafe",                                                     \
+      "use the function that takes a buffer (localtime_r(), strtok_r() ...), or remove "           \
+      "TR_THREAD_SAFE")                                                                            \
+    X(IMPORT_PRINTS, NOTE, "import-prints",                                                        \
+      "reply with tr_reply_*() and log with tr_log(): what is printed becomes lines of the log, "  \
+      "or "                                                                                        \
+      "breaks the output of an app that runs the plugin in its own process")                       \
+    X(ELF_RUN_PATH_UNSAFE, WARNING, "elf-run-path-unsafe",                                         \
+      "name an absolute folder that only root can write to, or link without -Wl,-rpath")           \
+    X(ELF_GLIBC_NEW, NOTE, "elf-glibc-new",                                                        \
+      "build on the oldest system that is to be supported; objdump -T shows which functions need " \
+      "the version")                                                                               \
+    X(ELF_GLIBC_MISSING, ERROR, "elf-glibc-missing",                                               \
+      "build the plugin on this system or an older one, or update the C library")                  \
+    X(ELF_CONSTRUCTORS, NOTE, "elf-constructors",                                                  \
+      "move the code to the plugin's open(): constructors run before, without a way to fail or "   \
+      "log")                                                                                       \
+    X(ELF_FOREIGN, NOTE, "elf-foreign",                                                            \
+      "nothing, if it is meant: check it on a machine of its kind too, where libraries and "       \
+      "symbols "                                                                                   \
+      "are looked for")                                                                            \
     /* About this list. */                                                                         \
     X(LEFT_OUT, NOTE, "left-out", "correct the findings above first")
 

@@ -70,7 +70,7 @@ static int add_file(struct linkage *linkage, const char *name, const char *path,
     file->fd = fd;
     file->name = name != NULL ? strdup(name) : NULL;
     file->path = path != NULL ? strdup(path) : NULL;
-    int code = elf_init(&file->elf, fd, &linkage->unused);
+    int code = elf_init_any(&file->elf, fd, &linkage->unused);
     code = code == 0 ? elf_read_dynamic(&file->elf) : code;
     if ((name != NULL && file->name == NULL) || (path != NULL && file->path == NULL)) {
         code = TOOLRACK_E_NO_MEMORY;
@@ -200,19 +200,55 @@ static void check_symbols(struct linkage *linkage, const char *shown, struct fin
 
 /* ------------------------------------------------------- where the loader is led */
 
+/* Whether the loader would look in the folder that its process happens to be in, or in one where
+ * everybody may put a library: a relative or an empty entry, or one of the temporary folders. */
+static bool is_unsafe(const char *entry, size_t length) {
+    static const char *const open[] = {"/tmp", "/var/tmp", "/dev/shm"};
+    bool is_unsafe = length == 0 || (entry[0] != '/' && entry[0] != '$');
+    for (size_t i = 0; i < ARRAY_LENGTH(open); i++) {
+        size_t size = strlen(open[i]);
+        is_unsafe = is_unsafe || (length >= size && strncmp(entry, open[i], size) == 0 &&
+                                  (length == size || entry[size] == '/'));
+    }
+    return is_unsafe;
+}
+
+/* Remark on a run path: on its first unsafe folder, else on the whole. */
+static void remark_run_path(const char *path, const char *shown, struct findings *findings) {
+    for (const char *at = path;; at++) {
+        size_t length = strcspn(at, ":");
+        if (is_unsafe(at, length)) {
+            findings_add(
+                    findings, FINDING_ELF_RUN_PATH_UNSAFE, NULL,
+                    "%s lets the loader search for libraries in \"%.*s\", where others may put "
+                    "one",
+                    shown, (int)(length < FINDING_SHOWN_MAX ? length : FINDING_SHOWN_MAX), at);
+            return;
+        }
+        at += length;
+        if (*at == '\0') {
+            break;
+        }
+    }
+    findings_add(findings, FINDING_ELF_RUN_PATH, NULL,
+                 "%s lets the loader search for libraries in " SHOWN_FORMAT, shown, SHOWN(path));
+}
+
 static void remark_entries(struct elf *plugin, const char *shown, struct findings *findings) {
     static const struct {
         int64_t tag;
         enum finding_rule rule;
         const char *words;
     } entries[] = {
-            {DT_RUNPATH, FINDING_ELF_RUN_PATH, "lets the loader search for libraries in"},
-            {DT_RPATH, FINDING_ELF_RUN_PATH, "lets the loader search for libraries in"},
             {DT_AUDIT, FINDING_ELF_AUDIT, "names the audit library"},
             {DT_DEPAUDIT, FINDING_ELF_AUDIT, "names the audit library"},
             {DT_FILTER, FINDING_ELF_FILTER, "lets the loader take its symbols from"},
             {DT_AUXILIARY, FINDING_ELF_FILTER, "lets the loader take its symbols from"},
     };
+    const char *run_path = elf_run_path(plugin);
+    if (run_path != NULL && run_path[0] != '\0') {
+        remark_run_path(run_path, shown, findings);
+    }
     for (size_t i = 0; i < ARRAY_LENGTH(entries); i++) {
         const char *text = elf_entry(plugin, entries[i].tag, 0);
         if (text != NULL && text[0] != '\0') {
@@ -232,6 +268,13 @@ int linkage_check(int fd, const char *file, struct findings *findings) {
         return code;
     }
     remark_entries(&linkage.first->elf, file, findings);
+    if (elf_is_foreign(&linkage.first->elf)) {
+        findings_add(findings, FINDING_ELF_FOREIGN, NULL,
+                     "%s is for %s, not for this machine: whether its libraries and symbols are "
+                     "there is not known here",
+                     file, elf_machine_name(&linkage.first->elf));
+        return findings->failed ? TOOLRACK_E_NO_MEMORY : 0;
+    }
     code = add_libraries(&linkage, file, findings);
     if (code == 0 && !linkage.is_unknown) {
         check_symbols(&linkage, file, findings);

@@ -7,8 +7,10 @@
 #include "base/name.h"
 #include "base/semver.h"
 #include "base/utf8.h"
+#include "plugin/advice.h"
 #include "plugin/descriptor.h"
 #include "plugin/elf-dynamic.h"
+#include "plugin/imports.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
@@ -121,6 +123,26 @@ static void check_linkage(int fd) {
     arena_finish(&arena);
 }
 
+/* As `check` does, which reads files for the other machine too. */
+static void check_advice(int fd) {
+    struct descriptor_options options = {.takes_foreign = true};
+    struct descriptor *desc = NULL;
+    struct findings findings;
+    struct arena arena;
+    arena_init(&arena, NULL, 0);
+    findings_init(&findings, &arena);
+    check(descriptor_read(fd, &options, &desc, NULL) == 0);
+    if (desc->plugin != NULL) {
+        check(advice_check(desc, &findings) == 0 && imports_check(fd, desc, &findings) == 0);
+    }
+    for (uint32_t i = 0; i < findings.count; i++) {
+        check_text(findings.items[i].cause);
+        check(strchr(findings.items[i].cause, '\n') == NULL);
+    }
+    descriptor_unref(desc);
+    arena_finish(&arena);
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     static int fd = -1; /* one file for all inputs: making one takes longer than reading it */
     if (fd < 0) {
@@ -133,5 +155,6 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     check_descriptor(desc);
     descriptor_unref(desc);
     check_linkage(fd);
+    check_advice(fd);
     return 0;
 }

@@ -1228,7 +1228,30 @@ TOOLRACK_API bool toolrack_findings_is_configuration(const struct toolrack_findi
 TOOLRACK_API const char *toolrack_findings_plugin(const struct toolrack_findings *findings);
 TOOLRACK_API const char *toolrack_findings_version(const struct toolrack_findings *findings);
 TOOLRACK_API size_t toolrack_findings_tool_count(const struct toolrack_findings *findings);
+/** The processor that the plugin is for, such as "x86-64" or "AArch64"; NULL as above. */
+TOOLRACK_API const char *toolrack_findings_machine(const struct toolrack_findings *findings);
+/** Whether that is another processor than this machine's: no host here loads the plugin, and what
+ * other files it needs was not looked for. */
+TOOLRACK_API bool toolrack_findings_is_foreign(const struct toolrack_findings *findings);
 TOOLRACK_API void toolrack_findings_free(struct toolrack_findings *findings);
+
+/** A rule by which files are checked. Static texts. */
+struct toolrack_rule {
+    size_t size;                     /**< sizeof(struct toolrack_rule), set by the caller */
+    enum toolrack_severity severity; /**< of a few rules of configurations the usual one */
+    const char *id;                  /**< the `rule` of findings */
+    const char *fix;                 /**< one line: what to do */
+    const char *about;               /**< why it matters: sentences, the first one a summary */
+    const char *example;             /**< lines; or NULL */
+};
+
+/** How many rules there are. [any-thread] */
+TOOLRACK_API size_t toolrack_rule_count(void);
+/** One of them.
+ * @param ret  its `size` says which members it has
+ * @return 0; TOOLRACK_E_NOT_FOUND for an index that is not below toolrack_rule_count().
+ * [any-thread] */
+TOOLRACK_API int toolrack_rule_get(size_t index, struct toolrack_rule *ret);
 
 #ifdef __cplusplus
 }
