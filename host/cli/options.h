@@ -84,6 +84,8 @@ struct options {
     uint32_t max_result; /**< bytes; 0: not given */
     const char *max_steps;
     uint32_t max_wait_s; /**< 0 when not given */
+    const char *level;   /**< of findings */
+    bool sarif;
     bool plan;
     bool quiet;
     const char *system;

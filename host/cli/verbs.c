@@ -31,6 +31,17 @@ static const struct option_spec call_options[] = {
         {0},
 };
 
+static const struct option_spec check_options[] = {
+        {"level", "L", "fail from this severity on: note, warning (the default) or error",
+         OPTION_TEXT, MEMBER(level)},
+        {"allow", "RULE=REASON", "accept findings of this rule; repeatable", OPTION_LIST,
+         MEMBER(allow)},
+        {"sarif", NULL, "print SARIF 2.1.0, for code hosts and editors", OPTION_FLAG,
+         MEMBER(sarif)},
+        {"explain", NULL, "explain the RULEs, or list all", OPTION_FLAG, MEMBER(explain)},
+        {0},
+};
+
 static const struct option_spec default_options[] = {
         {"plugin", "ID", "give the name to this plugin, of several that provide it", OPTION_TEXT,
          MEMBER(plugin)},
@@ -376,8 +387,15 @@ static const char check_details[] =
         "does not have. What only a start can know is not checked: a port that another process\n"
         "has, an address that this machine does not have, missing rights.\n"
         "--plugins and --safe-mode say with which plugins a configuration is checked. --config,\n"
-        "--state and --require-sandbox are refused. The exit code is 1 if any file has an error\n"
-        "or a warning; notes alone do not count.\n";
+        "--state and --require-sandbox are refused.\n"
+        "Of a folder all files that end in .so are checked. Findings that are meant are accepted\n"
+        "by --allow, or by a file toolrack-check.json in the folder of the plugin:\n"
+        "{\"allow\": [{\"rule\": \"elf-exports\", \"reason\": \"...\", \"file\": \"math.so\"}]}\n"
+        "with \"tool\" for one tool. Each needs a reason, errors cannot be accepted, and what is\n"
+        "accepted and was not found is told. --explain RULE says why a rule matters.\n"
+        "The exit code is 1 if any file has a finding of the level or above, 2 for a wrong "
+        "command\n"
+        "line, and 3 if a file is not there.\n";
 
 static const char name_details[] =
         "NAME means all versions of a tool, future ones included; NAME@VERSION means one.\n"
@@ -811,8 +829,9 @@ const struct verb cli_verbs[] = {
          runs_details, runs_options, 0, 2, true, verb_runs, .relayed = RELAYED_ACTS},
         {"plugins", "", "list the plugins", plugins_details, NULL, 0, 0, true, verb_plugins,
          .group = "plugins", .relayed = RELAYED_SHOWS},
-        {"check", "FILE ...", "find problems in a plugin or in toolrack.json", check_details, NULL,
-         1, MANY_WORDS, false, verb_check},
+        {"check", "FILE|DIR ... | --explain [RULE ...]",
+         "find problems in a plugin or in toolrack.json", check_details, check_options, 0,
+         MANY_WORDS, false, verb_check},
         {"pack", "DIR", "make a package of a plugin", pack_details, pack_options, 1, 1, false,
          verb_pack},
         {"sign", "FILE", "sign a package", sign_details, sign_options, 1, 1, false, verb_sign},

@@ -53,6 +53,10 @@ _toolrack() {
             _toolrack_reply -d -- "$cur"
             return
             ;;
+        --level)
+            _toolrack_reply -W 'note warning error' -- "$cur"
+            return
+            ;;
         --format)
             _toolrack_reply -W 'openai openai-responses anthropic gemini ollama mcp' -- "$cur"
             return
@@ -111,6 +115,7 @@ _toolrack() {
         serve) options+=' --listen --socket --profile' ;;
         mcp) options+=' --profile --install --print-config' ;;
         plan) options+=' --context --caller' ;;
+        check) options+=' --level --allow --sarif --explain' ;;
         select) options+=' --explain --limit --call --context --caller --timeout --yes --forget' ;;
         search) options+=' --limit --explain --packages --index' ;;
         install) options+=' --index --yes --dry-run --unsigned' ;;

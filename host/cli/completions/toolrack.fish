@@ -221,6 +221,10 @@ complete -c toolrack -n '__fish_seen_subcommand_from run' -l skip -x -d 'Go on w
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -l why -x -d 'The reason'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -a 'list add remove'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -F
+complete -c toolrack -n '__fish_seen_subcommand_from check' -l level -x -a 'note warning error' -d 'Fail from this severity on'
+complete -c toolrack -n '__fish_seen_subcommand_from check' -l allow -x -d 'Accept findings of a rule, RULE=REASON'
+complete -c toolrack -n '__fish_seen_subcommand_from check' -l sarif -d 'Print SARIF 2.1.0'
+complete -c toolrack -n '__fish_seen_subcommand_from check' -l explain -d 'Explain rules'
 complete -c toolrack -n '__fish_seen_subcommand_from pack' -x -a '(__fish_complete_directories)'
 complete -c toolrack -n '__fish_seen_subcommand_from pack' -l output -r -F -d 'The file of the package'
 complete -c toolrack -n '__fish_seen_subcommand_from sign verify' -F
