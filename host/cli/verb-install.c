@@ -289,6 +289,12 @@ static int update_one(struct asking *asking, const char *id, char *who, yyjson_m
         buf_add_text(&cli->out, "nothing was changed\n");
     } else if (yyjson_get_bool(yyjson_obj_get(root, "changed"))) {
         add_done(asking, root);
+    } else if (rows_member(root, "left", NULL) != NULL) {
+        CLEANUP(buf_finish) struct buf name = BUF_INIT;
+        buf_printf(&name, "%s@%s", id, rows_member(root, "left", ""));
+        buf_printf(&cli->out, "%s %s stays, as %s was gone back from; to install that again: %s\n",
+                   id, rows_member(root, "version", ""), rows_member(root, "left", ""),
+                   COMMAND("install", name.failed ? id : name.data));
     } else {
         buf_printf(&cli->out, "%s %s is the newest version\n", id,
                    rows_member(root, "version", ""));

@@ -364,30 +364,37 @@ int install_package(const struct install_host *host, const char *name, bool is_u
 
 /* ------------------------------------------------------------------ update */
 
-/* The highest version of an index that is newer and that nobody went back from. */
+/* The highest version of an index that is newer and that nobody went back from.
+ * @param ret_left  set to the highest of those that somebody did go back from */
 static const struct index_entry *find_newer(const struct installing *at,
-                                            const struct package_index *index) {
+                                            const struct package_index *index,
+                                            char ret_left[SEMVER_LENGTH_MAX + 1]) {
     const struct installed *before = &at->done.before;
     for (size_t i = 0; i < index->count; i++) {
         const struct index_entry *entry = &index->entries[i];
-        if (strcmp(entry->id, before->id) == 0 &&
-            semver_compare(entry->version, before->version) > 0 &&
-            (!semver_is_prerelease(entry->version) || semver_is_prerelease(before->version)) &&
-            !layout_was_left(&at->layout, before->id, entry->version)) {
+        bool is_newer =
+                strcmp(entry->id, before->id) == 0 &&
+                semver_compare(entry->version, before->version) > 0 &&
+                (!semver_is_prerelease(entry->version) || semver_is_prerelease(before->version));
+        if (is_newer && !layout_was_left(&at->layout, before->id, entry->version)) {
             return entry; /* the highest is first */
+        }
+        if (is_newer && ret_left[0] == '\0') {
+            (void)snprintf(ret_left, SEMVER_LENGTH_MAX + 1, "%s", entry->version);
         }
     }
     return NULL;
 }
 
-/* What is installed is the newest. */
-static int report_newest(const struct installing *at, struct toolrack_text **ret,
+/* What is installed is the newest, but for a version that somebody went back from. */
+static int report_newest(const struct installing *at, const char *left, struct toolrack_text **ret,
                          struct toolrack_error *err) {
     yyjson_mut_val *root;
     yyjson_mut_doc *doc = document_begin(&root);
     document_add_text(doc, root, "id", at->done.before.id);
     document_add_text(doc, root, "version", at->done.before.version);
     document_add_text(doc, root, "installed", at->done.before.version);
+    document_add_text(doc, root, "left", left[0] != '\0' ? left : NULL);
     return document_end(doc, ret, err);
 }
 
@@ -395,6 +402,7 @@ int install_update(const struct install_host *host, const char *id, struct insta
                    struct toolrack_text **ret_report, struct toolrack_error *err) {
     CLEANUP(finish) struct installing at;
     bool is_found = false;
+    char left[SEMVER_LENGTH_MAX + 1] = "";
     int code = begin(&at, host, err);
     const struct source_judge judge = judge_of(&at);
     if (code == 0) {
@@ -409,7 +417,7 @@ int install_update(const struct install_host *host, const char *id, struct insta
     for (size_t i = 0; code == 0 && !is_found && host->indexes[i] != NULL; i++) {
         CLEANUP(source_index_finish) struct source_index index = {.location = NULL};
         code = source_index_open(&judge, host->indexes[i], &index, err);
-        const struct index_entry *entry = code == 0 ? find_newer(&at, &index.index) : NULL;
+        const struct index_entry *entry = code == 0 ? find_newer(&at, &index.index, left) : NULL;
         if (entry != NULL) {
             is_found = true;
             code = source_open_entry(&index, entry, &at.source, err);
@@ -419,7 +427,7 @@ int install_update(const struct install_host *host, const char *id, struct insta
         code = install_source(&at, false, ret_report, err);
     } else if (code == 0) {
         at.done.now = at.done.before;
-        code = ret_report != NULL ? report_newest(&at, ret_report, err) : 0;
+        code = ret_report != NULL ? report_newest(&at, left, ret_report, err) : 0;
     }
     *ret = at.done;
     return code;

@@ -172,6 +172,7 @@ static int add_entry(struct publishing *at, const char *file, struct toolrack_er
         code = error_set(err, TOOLRACK_E_IO, "cannot read %s: %s", file, strerror(errno));
     }
     if (code < 0) {
+        error_prefix(err, file);
         return code;
     }
     struct index_entry *entry = &at->entries[at->count];

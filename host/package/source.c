@@ -142,6 +142,9 @@ static int verify_index(const struct source_judge *judge, const char *name, cons
     (void)crypto_generichash(hash, sizeof hash, (const unsigned char *)text->data, text->length,
                              NULL, 0);
     code = signature_verify(&parsed, hash, &key->key, err);
+    if (code < 0) {
+        error_prefix(err, name);
+    }
     *ret = key;
     return code;
 }

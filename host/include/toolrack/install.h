@@ -52,8 +52,8 @@ TOOLRACK_API int toolrack_install(struct toolrack *host,
                                   const struct toolrack_install_options *options,
                                   struct toolrack_text **ret_report, struct toolrack_error *err);
 
-/** Update one package from the indexes. A version that a person went back from is not taken: name
- * it to toolrack_install().
+/** Update one package from the indexes. A version that a person went back from is not taken: the
+ * report has it as `left` where there is no other; name it to toolrack_install().
  * @param options  `name` is the id
  * @return as toolrack_install() */
 TOOLRACK_API int toolrack_update(struct toolrack *host,

@@ -1,0 +1,569 @@
+/* Packages, from the key to the removal: made, signed, published on a web server of the test's own,
+ * installed in another state folder, updated and gone back from. And each lie that is refused. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "e2e.h"
+#include "file-server.h"
+#include "patience.h"
+#include "toolrack/toolrack.h"
+
+#define ID          "org.example.parcel"
+#define BARE(...)   RUN_WITH({.bare = true}, "--state", "state", __VA_ARGS__)
+/* What is signed and published is of another machine, whose state this one does not have. */
+#define AUTHOR(...) RUN_WITH({.bare = true}, "--state", "author", __VA_ARGS__)
+
+#define ONE       "one/" ID "-1.0.0.trp"
+#define TWO       "two/" ID "-1.1.0.trp"
+#define TWO_AGAIN "again/" ID "-1.1.0.trp"
+#define THREE     "three/" ID "-1.2.0.trp"
+#define STRANGER  "stranger/com.stranger.parcel-1.0.0.trp"
+
+/* ------------------------------------------------------------ what is there */
+
+static void make(const char *folder, const char *plugin, const char *file) {
+    char from[4096];
+    char to[256];
+    assert_int_equal(mkdir(folder, 0700), 0);
+    (void)snprintf(from, sizeof from, "%s/%s.so", getenv("E2E_PACKAGES"), plugin);
+    (void)snprintf(to, sizeof to, "%s/parcel.so", folder);
+    e2e_copy(from, to, 0);
+    (void)snprintf(to, sizeof to, "%s/README.md", folder);
+    e2e_write(to, "# Parcels\n");
+    (void)snprintf(to, sizeof to, "%s/LICENSE", folder);
+    e2e_write(to, "MIT\n");
+    EXPECT(AUTHOR("pack", folder, "--output", file), 0, NULL, NULL);
+}
+
+static void sign(const char *file, const char *key) {
+    EXPECT(AUTHOR("sign", file, "--key", key), 0, NULL, NULL);
+}
+
+/* Keys and packages are made once: to link, check and compress them takes most of the time. */
+static char shelf[] = "/tmp/toolrack-e2e-packages-XXXXXX";
+
+static int make_all(void **state) {
+    (void)state;
+    if (mkdtemp(shelf) == NULL || chdir(shelf) != 0) {
+        return -1;
+    }
+    EXPECT(AUTHOR("keys", "new", "ours", "--no-password"), 0, NULL, NULL);
+    EXPECT(AUTHOR("keys", "new", "next", "--no-password"), 0, NULL, NULL);
+    EXPECT(AUTHOR("keys", "new", "theirs", "--no-password"), 0, NULL, NULL);
+    make("one", "parcel-1", ONE);
+    make("two", "parcel-2", TWO);
+    make("again", "parcel-2-again", TWO_AGAIN);
+    make("three", "parcel-3", THREE);
+    make("stranger", "stranger", STRANGER);
+    sign(ONE, "ours.key");
+    sign(TWO, "ours.key");
+    sign(TWO_AGAIN, "ours.key");
+    sign(THREE, "next.key");
+    sign(STRANGER, "theirs.key");
+    return 0;
+}
+
+static int remove_all(void **state) {
+    char command[64];
+    (void)state;
+    (void)snprintf(command, sizeof command, "rm -rf %s", shelf);
+    return chdir("/") | system(command);
+}
+
+/* A file of the shelf, in the folder of the test under the same name, with its signature. */
+static void take(const char *file, const char *as) {
+    char from[512];
+    char to[512];
+    (void)snprintf(from, sizeof from, "%s/%s", shelf, file);
+    e2e_copy(from, as, 0);
+    (void)snprintf(from, sizeof from, "%s/%s.minisig", shelf, file);
+    (void)snprintf(to, sizeof to, "%s.minisig", as);
+    if (access(from, F_OK) == 0) {
+        e2e_copy(from, to, 0);
+    }
+}
+
+static const char *at(const char *file) {
+    static char path[512];
+    (void)snprintf(path, sizeof path, "%s/%s", shelf, file);
+    return path;
+}
+
+static void trust(const char *key, const char *trust_name, const char *ids) {
+    EXPECT(BARE("keys", "add", at(key), "--trust", trust_name, "--ids", ids), 0, NULL, NULL);
+}
+
+static void install(const char *file) {
+    EXPECT(BARE("install", at(file), "--yes"), 0, NULL, NULL);
+}
+
+/* What serves. */
+static void expect_version(const char *version) {
+    char text[64];
+    (void)snprintf(text, sizeof text, "%s\n", version);
+    EXPECT(BARE("call", "parcel"), 0, text, NULL);
+}
+
+/* ------------------------------------------------------------------- a file */
+
+static void a_package_is_installed_from_a_file(void **state) {
+    (void)state;
+    EXPECT(BARE("install", at(ONE), "--yes"), 5, "",
+           "*PermissionDenied: *" ID "-1.0.0.trp: the signature is of key *, which is not trusted "
+           "here*keys add KEY.pub *\n");
+    trust("ours.pub", "community", "org.example.*");
+    EXPECT(BARE("packages"), 0, "", "*no packages are installed\n");
+    EXPECT(BARE("install", at(ONE)), 5, "",
+           "*ConfirmationRequired: nobody can be asked *--dry-run*--yes\n");
+    EXPECT(BARE("install", at(ONE), "--dry-run"), 0,
+           ID " 1.0.0, signed by *, trust community, from *\ntools:\n  parcel (safe): Say which "
+              "version this is\n  weigh (safe): Weigh a parcel\ncapabilities: none\nnothing was "
+              "changed\n",
+           "");
+    EXPECT(BARE("call", "parcel"), 3, NULL, NULL);
+    EXPECT_JSON(BARE("install", at(ONE), "--yes", "--json"), 0, "/id", "\"" ID "\"", "/version",
+                "\"1.0.0\"", "/installed", "null", "/trust", "\"community\"", "/changed", "true",
+                "/tools/0/permission", "\"safe\"", "/hosts", "0");
+    expect_version("1.0.0");
+    EXPECT(BARE("install", at(ONE), "--yes"), 0, ID " 1.0.0 is installed already\n", NULL);
+    EXPECT_JSON(BARE("packages", "--json"), 0, "/0/id", "\"" ID "\"", "/0/version", "\"1.0.0\"",
+                "/0/previous", "null", "/1", "");
+    EXPECT_JSON(BARE("decisions", "--plugin", ID, "--json"), 0, "/0/decision", "\"installed\"",
+                "/0/why", "\"signed by *, trust community, from *");
+    EXPECT(BARE("uninstall", ID), 0, ID " 1.0.0 is uninstalled\n", NULL);
+    EXPECT(BARE("call", "parcel"), 3, NULL, NULL);
+    EXPECT(BARE("uninstall", ID), 3, "", "*NotFound: no package '" ID "' is installed*packages\n");
+    EXPECT(BARE("install", "nothing.trp", "--yes"), 3, "", "*'nothing.trp'*\n");
+}
+
+static void a_person_is_shown_what_it_wants_and_asked(void **state) {
+    (void)state;
+    trust("ours.pub", "community", ID);
+    install(ONE);
+    struct run no =
+            RUN_WITH(HOW(.bare = true, .typed = "n\n"), "--state", "state", "install", at(TWO));
+    EXPECT_MATCH(
+            no.err,
+            "*" ID " 1.1.0, signed by *capabilities, which 'toolrack allow' grants:\n  "
+            "network:*:443\nchanges since 1.0.0:\n  breaks: tool-removed, weigh: the tool is "
+            "gone\n  capability-added: network:*:443\n  text, parcel: its description is \"Say "
+            "which version of it this is\", was *update " ID " 1.0.0 to 1.1.0?*nobody agreed*");
+    assert_int_equal(no.exit, 5);
+    run_finish(&no);
+    expect_version("1.0.0");
+    EXPECT(RUN_WITH(HOW(.bare = true, .typed = "y\n"), "--state", "state", "install", at(TWO)), 0,
+           ID " 1.1.0 is installed, in place of 1.0.0\n", NULL);
+    expect_version("1.1.0");
+}
+
+static void what_is_unsigned_needs_a_word_and_a_file(void **state) {
+    (void)state;
+    take(ONE, "plain.trp");
+    assert_int_equal(unlink("plain.trp.minisig"), 0);
+    EXPECT(BARE("install", "plain.trp", "--yes"), 1, "",
+           "*Refused: plain.trp has no signature: *add --unsigned\n");
+    EXPECT(BARE("install", "plain.trp", "--yes", "--unsigned"), 0,
+           "*1.0.0, unsigned, trust community*", NULL);
+    expect_version("1.0.0");
+    /* What is signed may take its place, but not the other way round. */
+    trust("ours.pub", "community", ID);
+    install(TWO);
+    take(TWO_AGAIN, "plain.trp");
+    assert_int_equal(unlink("plain.trp.minisig"), 0);
+    EXPECT(BARE("install", "plain.trp", "--yes", "--unsigned"), 1, "",
+           "*Refused: plain.trp is unsigned, and what is installed *uninstall " ID "\n");
+    expect_version("1.1.0");
+}
+
+/* ------------------------------------------------------------------ updates */
+
+static void an_update_is_gone_back_from(void **state) {
+    (void)state;
+    trust("ours.pub", "official", ID);
+    install(ONE);
+    expect_version("1.0.0");
+    EXPECT_JSON(BARE("install", at(TWO), "--yes", "--json"), 0, "/installed", "\"1.0.0\"",
+                "/changes/0/kind", "\"tool-removed\"", "/changes/0/breaks", "true",
+                "/changes/1/kind", "\"capability-added\"", "/trust", "\"official\"");
+    expect_version("1.1.0");
+    EXPECT_JSON(BARE("packages", "--json"), 0, "/0/version", "\"1.1.0\"", "/0/previous",
+                "\"1.0.0\"");
+    EXPECT_JSON(BARE("rollback", ID, "--json"), 0, "/version", "\"1.0.0\"", "/from", "\"1.1.0\"",
+                "/rolled_back", "true");
+    expect_version("1.0.0");
+    EXPECT(BARE("call", "weigh", "--arg", "grams=7"), 0, "7\n", NULL);
+    EXPECT(BARE("rollback", ID), 3, "",
+           "*NotFound: no version of '" ID "' before 1.0.0 is kept*\n");
+    install(TWO);
+    expect_version("1.1.0");
+}
+
+static void an_older_version_is_a_downgrade(void **state) {
+    (void)state;
+    trust("ours.pub", "community", ID);
+    install(TWO);
+    EXPECT(BARE("install", at(ONE), "--yes"), 1, "", "*Refused: *(a downgrade)*rollback " ID "\n");
+    EXPECT(BARE("install", at(TWO_AGAIN), "--yes"), 1, "",
+           "*Refused: *another file: a version is published once*\n");
+    expect_version("1.1.0");
+}
+
+static void a_key_signs_only_its_ids(void **state) {
+    (void)state;
+    trust("theirs.pub", "official", "com.stranger.*");
+    take(ONE, "taken.trp");
+    EXPECT(AUTHOR("sign", "taken.trp", "--key", at("theirs.key")), 0, NULL, NULL);
+    EXPECT(BARE("install", "taken.trp", "--yes"), 5, "",
+           "*PermissionDenied: taken.trp: *" ID "*\n");
+    install(STRANGER);
+}
+
+static void an_update_needs_the_key_or_its_successor(void **state) {
+    (void)state;
+    trust("ours.pub", "community", ID);
+    install(ONE);
+    trust("next.pub", "community", "*");
+    EXPECT(BARE("install", at(THREE), "--yes"), 5, "",
+           "*PermissionDenied: *is signed by the key *has not signed over to it*\n");
+    expect_version("1.0.0");
+    take("next.pub", "next.pub");
+    EXPECT(AUTHOR("sign", "next.pub", "--key", at("ours.key")), 0, NULL, NULL);
+    EXPECT(BARE("keys", "add", "next.pub"), 0, NULL, NULL);
+    install(THREE);
+    expect_version("1.2.0");
+}
+
+static void another_trust_is_another_plugin(void **state) {
+    (void)state;
+    trust("ours.pub", "community", ID);
+    install(ONE);
+    trust("ours.pub", "official", ID);
+    EXPECT(BARE("install", at(TWO), "--yes"), 1, "",
+           "*Refused: *installed with trust community, and would have trust official*uninstall*\n");
+    expect_version("1.0.0");
+}
+
+static void what_was_changed_is_refused_before_it_is_read(void **state) {
+    (void)state;
+    trust("ours.pub", "community", ID);
+    take(ONE, "changed.trp");
+    FILE *file = fopen("changed.trp", "r+e");
+    assert_non_null(file);
+    assert_int_equal(fputc('?', file), '?'); /* no compressor's file any more */
+    assert_int_equal(fclose(file), 0);
+    EXPECT(BARE("install", "changed.trp", "--yes"), 1, "",
+           "*Refused: changed.trp: the signature *\n");
+}
+
+/* -------------------------------------------------------------------- index */
+
+static struct file_server *server;
+static char url[64];
+
+static int publish(void **state) {
+    if (e2e_setup(state) != 0 || mkdir("www", 0700) != 0) {
+        return -1;
+    }
+    server = file_server_start("www");
+    if (server == NULL) {
+        return -1;
+    }
+    (void)snprintf(url, sizeof url, "http://127.0.0.1:%u", file_server_port(server));
+    take(ONE, "www/one.trp");
+    EXPECT(AUTHOR("index", "www"), 0, "*www/index.json: number 1, 1 packages, good until *sign *",
+           "");
+    EXPECT(AUTHOR("sign", "www/index.json", "--key", at("ours.key")), 0, NULL, NULL);
+    trust("ours.pub", "community", "org.example.*");
+    return 0;
+}
+
+static int unpublish(void **state) {
+    file_server_stop(server);
+    return e2e_teardown(state);
+}
+
+static void publish_again(void) {
+    EXPECT(AUTHOR("index", "www"), 0, NULL, NULL);
+    EXPECT(AUTHOR("sign", "www/index.json", "--key", at("ours.key")), 0, NULL, NULL);
+}
+
+static void what_is_published_is_installed_and_updated(void **state) {
+    (void)state;
+    char text[512];
+    EXPECT(BARE("install", ID, "--yes"), 3, "", "*no index of packages*--index*\n");
+    EXPECT_JSON(BARE("search", "--packages", "WEIGH which", "--index", url, "--json"), 0, "/0/id",
+                "\"" ID "\"", "/0/version", "\"1.0.0\"", "/0/installed", "null", "/0/tools/0/name",
+                "\"parcel\"");
+    EXPECT(BARE("search", "--packages", "elephant", "--index", url), 0, "", "*no package fits*\n");
+    EXPECT(BARE("install", ID, "--index", url, "--yes"), 0, "*" ID " 1.0.0 is installed\n", NULL);
+    expect_version("1.0.0");
+    take(TWO, "www/two.trp");
+    publish_again();
+    /* Where the configuration says it. */
+    (void)snprintf(text, sizeof text, "{\"packages\": {\"index\": [\"%s/index.json\"]}}", url);
+    e2e_write("toolrack.json", text);
+    EXPECT(BARE("--config", "toolrack.json", "update", "--dry-run"), 0,
+           "*breaks: tool-removed, weigh*nothing was changed\n", "");
+    EXPECT(BARE("--config", "toolrack.json", "update", "--yes"), 0,
+           "*" ID " 1.1.0 is installed, in place of 1.0.0\n", NULL);
+    EXPECT(BARE("--config", "toolrack.json", "update"), 0, ID " 1.1.0 is the newest version\n",
+           NULL);
+    EXPECT(BARE("rollback", ID), 0, ID " 1.0.0 is installed, as before 1.1.0, *", NULL);
+    EXPECT(BARE("--config", "toolrack.json", "update", ID, "--yes"), 0,
+           ID " 1.0.0 stays, as 1.1.0 was gone back from; *install " ID "@1.1.0\n", NULL);
+    EXPECT(BARE("--config", "toolrack.json", "install", ID "@^1", "--yes"), 0, NULL, NULL);
+    expect_version("1.1.0");
+    EXPECT(BARE("uninstall", ID), 0, NULL, NULL);
+    /* The same by a folder, the URL of the index and that of the file. */
+    EXPECT(BARE("install", "www@1.0.0", "--yes"), 0, "*" ID " 1.0.0 is installed\n", NULL);
+    EXPECT(BARE("install", url, "--yes"), 0, "*" ID " 1.1.0 is installed, in place of 1.0.0\n",
+           NULL);
+    EXPECT(BARE("uninstall", ID), 0, NULL, NULL);
+    (void)snprintf(text, sizeof text, "%s/to/two.trp", url); /* its signature is redirected, too */
+    EXPECT(BARE("install", text, "--yes"), 0, "*" ID " 1.1.0 is installed\n", NULL);
+}
+
+/* Write an index by hand, and sign it. */
+static void write_index(const char *number, const char *expires, const char *packages) {
+    char text[2048];
+    (void)snprintf(text, sizeof text,
+                   "{\"toolrack_index\": 1, \"number\": %s, \"created\": \"2020-01-01T00:00:00Z\", "
+                   "\"expires\": \"%s\", \"packages\": [%s]}",
+                   number, expires, packages);
+    e2e_write("www/index.json", text);
+    EXPECT(AUTHOR("sign", "www/index.json", "--key", at("ours.key")), 0, NULL, NULL);
+}
+
+#define EXPECT_REFUSED(exit, message) \
+    EXPECT(BARE("install", ID, "--index", url, "--yes"), exit, "", message)
+#define LATER "2099-12-31T00:00:00Z"
+#define ENTRY(version, file, size, digit)                                                        \
+    "{\"id\": \"" ID "\", \"version\": \"" version "\", \"file\": \"" file "\", \"size\": " size \
+    ", \"sha256\": \"" digit digit digit digit digit digit digit digit "\"}"
+#define NOT_IT "01234567"
+
+static void a_lying_index_is_refused(void **state) {
+    (void)state;
+    /* An older one: a downgrade. */
+    write_index("8", LATER, "");
+    EXPECT_REFUSED(3, "*has no package '" ID "'\n");
+    write_index("7", LATER, "");
+    EXPECT_REFUSED(1, "*Refused: *the number 7, and 8 was seen before*(a downgrade)\n");
+    EXPECT(BARE("search", "--packages", "x", "--index", url), 1, "", "*(a downgrade)\n");
+    /* The same number with other contents. */
+    write_index("8", LATER, ENTRY("1.0.0", "one.trp", "10", NOT_IT));
+    EXPECT_REFUSED(1, "*Refused: *the number 8 as before, and other contents*\n");
+    /* One that has expired: a freeze. */
+    write_index("10", "2020-01-02T00:00:00Z", "");
+    EXPECT_REFUSED(1, "*Refused: *has expired on 2020-01-02T00:00:00Z: *(a freeze)*\n");
+    /* A package that was not published with it: mix and match. */
+    write_index("11", LATER, ENTRY("1.0.0", "one.trp", "1000000", NOT_IT));
+    EXPECT_REFUSED(1, "*Refused: *one.trp is not the file that the index means*(mix and match)\n");
+    /* A longer one than it says. */
+    write_index("12", LATER, ENTRY("1.0.0", "one.trp", "10", NOT_IT));
+    EXPECT_REFUSED(1, "*LimitExceeded: *one.trp is longer than 10 bytes\n");
+    write_index("13", LATER, ENTRY("1.0.0", "../../etc/passwd", "10", NOT_IT));
+    EXPECT_REFUSED(1, "*Refused: *\"file\" must be a path below the folder of the index*\n");
+    /* Changed after it was signed, by another key, and by none. */
+    write_index("14", LATER, "");
+    e2e_write("www/index.json", "{}");
+    EXPECT_REFUSED(1, "*Refused: *index.json: the signature *\n");
+    write_index("15", LATER, "");
+    EXPECT(AUTHOR("sign", "www/index.json", "--key", at("theirs.key")), 0, NULL, NULL);
+    EXPECT_REFUSED(5,
+                   "*PermissionDenied: *index.json is signed by the key *, which is not trusted*");
+    trust("theirs.pub", "community", "*");
+    EXPECT_REFUSED(5,
+                   "*PermissionDenied: *and was signed by * before, which has not signed over*\n");
+    assert_int_equal(unlink("www/index.json.minisig"), 0);
+    EXPECT_REFUSED(1, "*Refused: *index.json has no signature*\n");
+    EXPECT(BARE("packages"), 0, "", NULL);
+}
+
+static void an_index_names_what_a_package_is(void **state) {
+    (void)state;
+    char text[16384];
+    /* Hash and size are those of the file, the version is not. */
+    FILE *file = fopen("www/index.json", "re");
+    assert_non_null(file);
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    assert_int_equal(fclose(file), 0);
+    text[length] = '\0';
+    char *version = strstr(text, "1.0.0");
+    assert_non_null(version);
+    memcpy(version, "1.9.9", 5);
+    e2e_write("www/index.json", text);
+    EXPECT(AUTHOR("sign", "www/index.json", "--key", at("ours.key")), 0, NULL, NULL);
+    EXPECT_REFUSED(1, "*Refused: *is " ID " 1.0.0, and the index says " ID " 1.9.9\n");
+}
+
+static void urls_have_limits(void **state) {
+    (void)state;
+    char text[512];
+    (void)snprintf(text, sizeof text, "%s/loop/x.trp", url);
+    EXPECT(BARE("install", text, "--yes"), 1, "",
+           "*LimitExceeded: *redirects more than 5 times*\n");
+    (void)snprintf(text, sizeof text, "%s/file%s/%s", url, shelf, ONE);
+    EXPECT(BARE("install", text, "--yes"), 1, "", "*Refused: *neither https nor*\n");
+    (void)snprintf(text, sizeof text, "%s/none.trp", url);
+    EXPECT(BARE("install", text, "--yes"), 3, "", "*NotFound: *does not exist (HTTP status 404)\n");
+    take(ONE, "www/plain.trp");
+    assert_int_equal(unlink("www/plain.trp.minisig"), 0);
+    (void)snprintf(text, sizeof text, "%s/plain.trp", url);
+    EXPECT(BARE("install", text, "--yes", "--unsigned"), 1, "",
+           "*Refused: *only a local file can be installed unsigned\n");
+    (void)snprintf(text, sizeof text, "%s/one.trp@2", url);
+    EXPECT(BARE("install", text, "--yes"), 3, "", "*NotFound: *has version 1.0.0 of *, not 2\n");
+}
+
+/* ---------------------------------------------------------------- killed at */
+
+/* Run a verb that is killed at each of its steps, one after the other, until it ends. Before each
+ * try the version is `before`; after it, `before` or `after`, and never anything else. `undo` makes
+ * `before` of `after`. */
+static unsigned kill_each(const char *const *args, const char *before, const char *after,
+                          const char *const *undo) {
+    char number[16];
+    for (unsigned step = 1;; step++) {
+        (void)snprintf(number, sizeof number, "%u", step);
+        (void)setenv("KILLED_AT", number, 1);
+        (void)setenv("LD_PRELOAD", getenv("E2E_KILLED_AT"), 1);
+        struct run run = run_how(&(struct how){.bare = true}, args);
+        (void)unsetenv("LD_PRELOAD");
+        (void)unsetenv("KILLED_AT");
+        bool is_killed = run.signal == SIGKILL;
+        if (!is_killed && run.exit != 0) {
+            fail_msg("step %u: exit %d: %s", step, run.exit, run.err);
+        }
+        run_finish(&run);
+        struct run now = BARE("call", "parcel");
+        bool is_before = strcmp(now.out, before) == 0 && now.exit == 0;
+        bool is_after = after[0] == '\0' ? now.exit == 3 : strcmp(now.out, after) == 0;
+        if (!is_before && !is_after) {
+            fail_msg("step %u: %s%s", step, now.out, now.err);
+        }
+        run_finish(&now);
+        if (!is_killed) {
+            assert_true(is_after);
+            return step;
+        }
+        if (is_after) { /* the next step is to be tried from before, too */
+            EXPECT(run_how(&(struct how){.bare = true}, undo), 0, NULL, NULL);
+        }
+    }
+}
+
+static void whoever_is_killed_leaves_the_old_or_the_new(void **state) {
+    (void)state;
+    trust("ours.pub", "community", ID);
+    install(ONE);
+    char two[512];
+    (void)snprintf(two, sizeof two, "%s", at(TWO));
+    unsigned steps = kill_each(ARGS("--state", "state", "install", two, "--yes"), "1.0.0\n",
+                               "1.1.0\n", ARGS("--state", "state", "rollback", ID));
+    assert_true(steps > 10);
+    steps = kill_each(ARGS("--state", "state", "rollback", ID), "1.1.0\n", "1.0.0\n",
+                      ARGS("--state", "state", "install", two, "--yes"));
+    assert_true(steps > 3);
+}
+
+static void whoever_is_killed_removes_all_or_nothing(void **state) {
+    (void)state;
+    trust("ours.pub", "community", ID);
+    install(ONE);
+    unsigned steps = kill_each(ARGS("--state", "state", "uninstall", ID), "1.0.0\n", "",
+                               ARGS("--state", "state", "install", at(ONE), "--yes"));
+    assert_true(steps > 3);
+    EXPECT(BARE("packages"), 0, "", NULL);
+    assert_int_equal(access("state/packages/content/" ID, F_OK), -1);
+}
+
+/* --------------------------------------------------------- in a running host */
+
+/* A host that calls the tool all the time, and what it got. */
+struct running {
+    struct toolrack *host;
+    atomic_bool ends;
+    atomic_uint calls;
+    atomic_uint newer; /* of these, by the second version */
+    atomic_uint bad;   /* neither version answered */
+};
+
+static void *call_on(void *argument) {
+    struct running *running = argument;
+    struct toolrack_error *err = toolrack_error_create();
+    while (!atomic_load(&running->ends)) {
+        struct toolrack_result *result = NULL;
+        int code = toolrack_call(running->host, "parcel", "{}", NULL, &result, err);
+        const char *text = code == 0 ? toolrack_result_json(result, NULL) : "";
+        bool is_newer = strcmp(text, "\"1.1.0\"") == 0;
+        (void)atomic_fetch_add(&running->calls, 1);
+        (void)atomic_fetch_add(&running->newer, is_newer);
+        (void)atomic_fetch_add(&running->bad, !is_newer && strcmp(text, "\"1.0.0\"") != 0);
+        toolrack_result_free(result);
+    }
+    toolrack_error_free(err);
+    return NULL;
+}
+
+static void a_running_host_has_the_old_or_the_new(void **state) {
+    (void)state;
+    pthread_t thread;
+    struct running running = {.host = NULL};
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = "state";
+    assert_int_equal(toolrack_open(&options, &running.host, NULL), 0);
+    trust("ours.pub", "community", ID);
+    EXPECT_JSON(BARE("install", at(ONE), "--yes", "--json"), 0, "/hosts", "1", "/silent", "0");
+    assert_int_equal(pthread_create(&thread, NULL, call_on, &running), 0);
+    AWAIT(atomic_load(&running.calls) > 0);
+    for (int round = 0; round < 3; round++) {
+        unsigned newer = atomic_load(&running.newer);
+        EXPECT_JSON(BARE("install", at(TWO), "--yes", "--json"), 0, "/hosts", "1");
+        AWAIT(atomic_load(&running.newer) > newer);
+        EXPECT_JSON(BARE("rollback", ID, "--json"), 0, "/hosts", "1");
+    }
+    atomic_store(&running.ends, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(atomic_load(&running.bad), 0);
+    EXPECT_JSON(BARE("uninstall", ID, "--json"), 0, "/hosts", "1");
+    assert_null(toolrack_get(running.host, "parcel"));
+    toolrack_close(running.host);
+}
+
+int main(void) {
+#define CASE(name)    cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
+#define INDEXED(name) cmocka_unit_test_setup_teardown(name, publish, unpublish)
+    const struct CMUnitTest tests[] = {
+            CASE(a_package_is_installed_from_a_file),
+            CASE(a_person_is_shown_what_it_wants_and_asked),
+            CASE(what_is_unsigned_needs_a_word_and_a_file),
+            CASE(an_update_is_gone_back_from),
+            CASE(an_older_version_is_a_downgrade),
+            CASE(a_key_signs_only_its_ids),
+            CASE(an_update_needs_the_key_or_its_successor),
+            CASE(another_trust_is_another_plugin),
+            CASE(what_was_changed_is_refused_before_it_is_read),
+            INDEXED(what_is_published_is_installed_and_updated),
+            INDEXED(a_lying_index_is_refused),
+            INDEXED(an_index_names_what_a_package_is),
+            INDEXED(urls_have_limits),
+            CASE(whoever_is_killed_leaves_the_old_or_the_new),
+            CASE(whoever_is_killed_removes_all_or_nothing),
+            CASE(a_running_host_has_the_old_or_the_new),
+    };
+    return cmocka_run_group_tests(tests, make_all, remove_all);
+}

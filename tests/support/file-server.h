@@ -1,0 +1,13 @@
+/* file-server.h - a web server of a folder, for tests: on a free port of this machine, as a thread.
+ *
+ * GET PATH has the file of that path below the folder; "/loop/..." redirects to itself, "/to/PATH"
+ * to /PATH, and "/file/PATH" to a file: URL. Not for product code: it trusts who asks. */
+#pragma once
+
+struct file_server;
+
+/** Serve a folder; NULL: a socket or thread cannot be had. */
+struct file_server *file_server_start(const char *folder);
+void file_server_stop(struct file_server *server);
+
+unsigned file_server_port(const struct file_server *server);
