@@ -32,7 +32,7 @@ struct keyring_key {
 /** All keys, as they are at one moment. */
 struct keyring {
     struct arena arena;
-    struct keyring_key *keys; /* by since_s, then id */
+    struct keyring_key *keys; /* those that were added first first */
     size_t count;
 };
 

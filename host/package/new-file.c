@@ -38,7 +38,7 @@ static void sync_folder(const char *path) {
 }
 
 int new_file_end(struct new_file *file, unsigned mode, bool replaces, struct toolrack_error *err) {
-    if (fchmod(file->fd, (mode_t)mode) < 0 || fsync(file->fd) < 0) {
+    if (fchmod(file->fd, (mode_t)mode) < 0 || (!replaces && fsync(file->fd) < 0)) {
         return fail(file->path, errno, err);
     }
     if (renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->path,
@@ -47,7 +47,9 @@ int new_file_end(struct new_file *file, unsigned mode, bool replaces, struct too
                                            "%s is there already; choose another name", file->path)
                                : fail(file->path, errno, err);
     }
-    sync_folder(file->path);
+    if (!replaces) {
+        sync_folder(file->path);
+    }
     (void)close(file->fd);
     file->fd = -1;
     return 0;

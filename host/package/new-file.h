@@ -1,6 +1,7 @@
 /* new-file.h - a file that is there whole or not at all.
  *
- * It is written under another name beside its own, put on the disk, and then renamed. */
+ * It is written under another name beside its own, and then renamed. One that must not be there
+ * already, such as a secret key, is on the disk then; what is replaced can be made again. */
 #pragma once
 
 #include <limits.h>

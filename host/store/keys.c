@@ -70,7 +70,7 @@ int store_keys_read(struct store *store, void (*visit)(void *user, const struct 
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
     int code = database_read_kept(store, SCHEMA_KEYS,
                                   "SELECT id, public, trust, ids, follows, comment, since_s, who "
-                                  "FROM keys ORDER BY since_s, id",
+                                  "FROM keys ORDER BY rowid",
                                   NO_VALUES, &rows, err);
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);

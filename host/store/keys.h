@@ -29,6 +29,6 @@ int store_key_add(struct store *store, const struct store_key *key, struct toolr
  * @return see store.h; TOOLRACK_E_NOT_FOUND. [any-thread] */
 int store_key_remove(struct store *store, const char *id, struct toolrack_error *err);
 
-/** Visit all, by time and id. [any-thread] */
+/** Visit all, those that were added first first. [any-thread] */
 int store_keys_read(struct store *store, void (*visit)(void *user, const struct store_key *key),
                     void *user, struct toolrack_error *err);

@@ -641,7 +641,7 @@ static const struct {
         /* 14: what was changed in the arguments of calls */
         {14, "ALTER TABLE calls ADD COLUMN changed TEXT"},
 
-        /* 15: keys that sign packages */
+        /* 15: keys that sign packages, in the order in which they were added */
         {15, "CREATE TABLE keys ("
              "  id TEXT PRIMARY KEY NOT NULL,"
              "  public BLOB NOT NULL,"
@@ -651,7 +651,7 @@ static const struct {
              "  comment TEXT NOT NULL,"
              "  since_s INTEGER NOT NULL,"
              "  who TEXT NOT NULL"
-             ") WITHOUT ROWID, STRICT;"},
+             ") STRICT;"},
 };
 
 /* Set in the same transaction as the tables. */
