@@ -99,7 +99,7 @@ static int check_plugins(const struct packing *pack, yyjson_mut_doc *doc, yyjson
     int code = 0;
     for (size_t i = 0; code == 0 && i < pack->count; i++) {
         const struct packing_file *file = &pack->files[i];
-        if (file->is_plugin && !file->is_foreign) {
+        if (file->is_plugin && !file->is_unread) {
             code = check_plugin(file, doc, list, err);
         }
     }

@@ -24,6 +24,7 @@ static int read_descriptor(int fd, const char *name, struct descriptor **ret,
     bool no_memory = false;
     CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
     struct descriptor_options options = tool_descriptor_options(&no_memory);
+    options.takes_foreign = true; /* nothing loads it here */
     int code = descriptor_read(fd, &options, &desc, err);
     if (code < 0 || no_memory) {
         return code < 0 ? code : error_oom(err);
@@ -218,7 +219,7 @@ static const char *machine_of(const Elf64_Ehdr *header) {
 static const char *libc_of(int fd) {
     const char *libc = NULL;
     CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
-    if (descriptor_read(fd, &(struct descriptor_options){0}, &desc, NULL) < 0) {
+    if (descriptor_read(fd, &(struct descriptor_options){.takes_foreign = true}, &desc, NULL) < 0) {
         return NULL;
     }
     for (uint32_t i = 0; i < desc->needed_count; i++) {
@@ -230,6 +231,16 @@ static const char *libc_of(int fd) {
         }
     }
     return libc;
+}
+
+bool describe_is_readable(const char *platform) {
+    static const char *const readable[] = {"x86_64-", "aarch64-"};
+    for (size_t i = 0; i < ARRAY_LENGTH(readable); i++) {
+        if (strncmp(platform, readable[i], strlen(readable[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 int describe_platform(int fd, const char *name, char ret[MANIFEST_PLATFORM_ROOM],

@@ -25,3 +25,6 @@ int describe_compare(const struct manifest *manifest, int fd, const char *name,
  *         TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int describe_platform(int fd, const char *name, char ret[MANIFEST_PLATFORM_ROOM],
                       struct toolrack_error *err);
+
+/** Whether the descriptors in files for a platform can be read here, whatever processor this is. */
+bool describe_is_readable(const char *platform);

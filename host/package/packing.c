@@ -123,12 +123,11 @@ static int name_plugin(struct packing *pack, const char *platform, const char *n
     if (code < 0) {
         return code;
     }
+    file->is_unread = !describe_is_readable(found);
     if (platform != NULL && strcmp(platform, found) != 0) {
         size_t arch = strcspn(found, "-");
-        file->is_foreign =
-                strncmp(found, manifest_platform(), strcspn(manifest_platform(), "-")) != 0;
-        /* Of a file for another processor it is not known which C library it needs. */
-        if (!file->is_foreign || strncmp(platform, found, arch) != 0 || platform[arch] != '-') {
+        /* Of a file that cannot be read it is not known which C library it needs. */
+        if (!file->is_unread || strncmp(platform, found, arch) != 0 || platform[arch] != '-') {
             return error_set(err, TOOLRACK_E_INVALID,
                              "%s is for %s, and stands in a folder for %s; move it", file->from,
                              found, platform);
@@ -137,7 +136,6 @@ static int name_plugin(struct packing *pack, const char *platform, const char *n
     }
     int length = snprintf(file->path, sizeof file->path, "%s/%s", found, name);
     file->is_plugin = true;
-    file->is_foreign = strncmp(found, manifest_platform(), strcspn(found, "-") + 1) != 0;
     return length > 0 && (size_t)length < sizeof file->path && manifest_is_plugin(file->path, NULL)
                    ? 0
                    : error_set(err, TOOLRACK_E_INVALID,
@@ -294,7 +292,7 @@ static int describe_plugins(struct packing *pack, struct toolrack_error *err) {
     bool is_described = false;
     for (size_t i = 0; i < pack->count; i++) {
         const struct packing_file *file = &pack->files[i];
-        if (!file->is_plugin || file->is_foreign) {
+        if (!file->is_plugin || file->is_unread) {
             continue;
         }
         int code = is_described ? describe_compare(&pack->manifest, file->fd, file->from, err)
@@ -306,8 +304,8 @@ static int describe_plugins(struct packing *pack, struct toolrack_error *err) {
     }
     return is_described ? 0
                         : error_set(err, TOOLRACK_E_REFUSED,
-                                    "none of the plugin's files is for this processor, so what it "
-                                    "says of itself cannot be read; pack where one is");
+                                    "none of the plugin's files is for x86-64 or AArch64, so what "
+                                    "it says of itself cannot be read");
 }
 
 int packing_describe(struct packing *pack, struct toolrack_error *err) {

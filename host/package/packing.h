@@ -22,7 +22,7 @@ struct packing_file {
     char from[PATH_MAX];              /* on the disk */
     int fd;
     bool is_plugin;
-    bool is_foreign; /* a plugin for another processor: its descriptor cannot be read here */
+    bool is_unread; /* a plugin for a processor whose descriptors cannot be read here */
 };
 
 struct packing {
