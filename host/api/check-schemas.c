@@ -103,8 +103,9 @@ static bool is_refused(const struct buf *report, struct buf *ret_why) {
         const char *what = yyjson_get_str(yyjson_obj_get(row, "what"));
         const char *place = yyjson_get_str(yyjson_obj_get(row, "at"));
         if (yyjson_equals_str(yyjson_obj_get(row, "kind"), "refused")) {
-            buf_printf(ret_why, "%s%s%s", place != NULL && place[0] != '\0' ? place : "",
-                       place != NULL && place[0] != '\0' ? ": " : "", what != NULL ? what : "");
+            bool is_part = place != NULL && place[0] != '\0';
+            buf_printf(ret_why, "%s%s%s", what != NULL ? what : "", is_part ? ", at " : "",
+                       is_part ? place : "");
             return true;
         }
     }

@@ -261,6 +261,19 @@ REPEAT(WITH("\"end\": {\"type\": \"string\", \"x-mcp-header\": \"a b\", \"descri
 REPEAT(WITH("\"times\": {\"type\": \"integer\", \"default\": \"ten\", \"description\": \"how "
             "often\"}"))
 #define MORE_TOOLS , repeat
+#elif defined(FAULT_PROVIDER_REFUSED)
+/* Each refers to the next one twice: without references, as one provider wants it, it is 2^16 times
+ * as long. */
+#define TWICE(name, next)                                                                     \
+    "\"" name "\": {\"type\": \"object\", \"properties\": {\"x\": {\"$ref\": \"#/$defs/" next \
+    "\"}, \"y\": {\"$ref\": \"#/$defs/" next "\"}}}, "
+REPEAT("{\"type\": \"object\", \"properties\": {" TEXT
+       ", \"tree\": {\"$ref\": \"#/$defs/a\"}}, \"$defs\": {" TWICE("a", "b") TWICE("b", "c")
+               TWICE("c", "d") TWICE("d", "e") TWICE("e", "f") TWICE("f", "g") TWICE("g", "h")
+                       TWICE("h", "i") TWICE("i", "j") TWICE("j", "k") TWICE("k", "l")
+                               TWICE("l", "m") TWICE("m", "n") TWICE("n", "o") TWICE("o", "p")
+                                       TWICE("p", "q") "\"q\": {\"type\": \"string\"}}}")
+#define MORE_TOOLS , repeat
 #elif defined(FAULT_SCHEMA_MISSING)
 REPEAT(NULL)
 #define MORE_TOOLS , repeat
@@ -276,16 +289,16 @@ REPEAT("{\"type\": \"object\", \"properties\": []}")
             ("Give the number of place " #n " in the list", .flags = TR_READ_ONLY, \
              TR_EXAMPLES(TR_EXAMPLE("{}", NULL))),                                 \
             TR_I32)
-#define COUNT_10(n)                                                                     \
-    COUNT(n##0)                                                                         \
-    COUNT(n##1)                                                                         \
-    COUNT(n##2) COUNT(n##3) COUNT(n##4) COUNT(n##5) COUNT(n##6) COUNT(n##7) COUNT(n##8) \
-            COUNT(n##9)
+#define COUNT_10(n) \
+    COUNT(n##0)     \
+    COUNT(n##1)     \
+    COUNT(n##2) COUNT(n##3) COUNT(n##4) COUNT(n##5) COUNT(n##6) COUNT(n##7) COUNT(n##8) COUNT(n##9)
 COUNT_10(10)
 COUNT_10(11)
-COUNT_10(12) COUNT_10(13) COUNT_10(14) COUNT_10(15) COUNT_10(16) COUNT_10(17) COUNT_10(18)
-        COUNT_10(19) COUNT_10(20) COUNT_10(21) COUNT_10(22) COUNT_10(23) COUNT_10(24) COUNT_10(25)
-                COUNT_10(26) COUNT_10(27) COUNT_10(28) COUNT_10(29)
+COUNT_10(12)
+COUNT_10(13) COUNT_10(14) COUNT_10(15) COUNT_10(16) COUNT_10(17) COUNT_10(18) COUNT_10(19)
+        COUNT_10(20) COUNT_10(21) COUNT_10(22) COUNT_10(23) COUNT_10(24) COUNT_10(25) COUNT_10(26)
+                COUNT_10(27) COUNT_10(28) COUNT_10(29)
 #define T(n)    &tr_tool_count_##n,
 #define T_10(n) T(n##0) T(n##1) T(n##2) T(n##3) T(n##4) T(n##5) T(n##6) T(n##7) T(n##8) T(n##9)
                         static const
