@@ -34,23 +34,31 @@ static int agree(void *user, const char *report, struct toolrack_error *err) {
                               "nobody agreed to it; nothing was changed");
 }
 
+/* The path by which this host knows a link such as "community/ID.so". False: none of its folders
+ * has packages. */
+static bool path_of(const struct toolrack *host, const char *link, char ret[2 * LAYOUT_PATH_MAX]) {
+    const char *file = strchr(link, '/') + 1;
+    for (size_t i = 0; i < host->places.folder_count; i++) {
+        const struct scan_folder *folder = &host->places.folders[i];
+        const char *last = strrchr(folder->path, '/');
+        if (folder->installs && last != NULL &&
+            strncmp(link, last + 1, (size_t)(file - link) - 1) == 0) {
+            return snprintf(ret, 2 * LAYOUT_PATH_MAX, "%s/%s", folder->path, file) <
+                   (int)(2 * LAYOUT_PATH_MAX);
+        }
+    }
+    return false;
+}
+
 /* The other hosts are connected before the change, and what serves now is copied, so that its
  * version stays callable. */
 static void before(void *user, const char *link) {
     struct request *request = user;
-    char name[LAYOUT_PATH_MAX];
-    const struct places *places = &request->host->places;
-    const char *file = strchr(link, '/') + 1;
+    char path[2 * LAYOUT_PATH_MAX];
     follow_begin(request->host, &request->telling);
     request->is_telling = true;
-    for (size_t i = 0; i < places->folder_count; i++) {
-        const struct scan_folder *folder = &places->folders[i];
-        const char *last = strrchr(folder->path, '/');
-        if (folder->installs && last != NULL &&
-            strncmp(link, last + 1, (size_t)(file - link) - 1) == 0 &&
-            snprintf(name, sizeof name, "%s/%s", folder->path, file) < (int)sizeof name) {
-            life_keep_installed(request->host->life, name);
-        }
+    if (path_of(request->host, link, path)) {
+        life_keep_installed(request->host->life, path);
     }
 }
 
@@ -121,18 +129,49 @@ static int end(struct request *request, int code) {
                                : code;
 }
 
-/* Add to a report whether anything was changed. */
-static int end_report(struct toolrack_text *report, bool changed, struct toolrack_text **ret,
+/* Whether the plugin of a package serves here: another one may have its id. */
+static void add_serves(struct toolrack *host, const struct installed *now, yyjson_mut_doc *doc,
+                       yyjson_mut_val *root) {
+    char link[LAYOUT_PATH_MAX];
+    char path[2 * LAYOUT_PATH_MAX];
+    struct toolrack_error unheard;
+    yyjson_mut_val *refused = yyjson_mut_obj(doc);
+    (void)snprintf(link, sizeof link, "%s/%s.so", trust_name(now->trust), now->id);
+    bool is_known = path_of(host, link, path);
+    CLEANUP(plugin_unrefp)
+    struct plugin *plugin = is_known ? life_find_described(host->life, path) : NULL;
+    (void)yyjson_mut_obj_add_bool(doc, root, "serves", plugin != NULL);
+    if (!is_known) {
+        document_add_text(doc, root, "reason",
+                          "this host looks for plugins in other folders only; start it without "
+                          "--plugins and --safe-mode");
+    } else if (plugin == NULL &&
+               life_describe_refused(host->life, path, doc, refused, &unheard) == 0) {
+        document_add_text(doc, root, "reason",
+                          yyjson_mut_get_str(yyjson_mut_obj_get(refused, "reason")));
+    }
+}
+
+/* Add to a report whether anything was changed, and whether it serves. */
+static int end_report(struct toolrack *host, struct toolrack_text *report,
+                      const struct install_done *done, struct toolrack_text **ret,
                       struct toolrack_error *err) {
     size_t length = 0;
     const char *text = toolrack_text_data(report, &length);
     CLEANUP(yyjson_doc_freep) yyjson_doc *read = yyjson_read(text, length, 0);
     yyjson_mut_doc *doc = read != NULL ? yyjson_doc_mut_copy(read, NULL) : NULL;
-    (void)yyjson_mut_obj_add_bool(doc, yyjson_mut_doc_get_root(doc), "changed", changed);
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
     toolrack_text_unref(report);
-    return doc == NULL   ? error_oom(err)
-           : ret == NULL ? (yyjson_mut_doc_free(doc), 0)
-                         : document_end(doc, ret, err);
+    if (doc == NULL) {
+        return error_oom(err);
+    }
+    (void)yyjson_mut_obj_add_bool(doc, root, "changed", done->changed);
+    add_serves(host, &done->now, doc, root);
+    if (ret == NULL) {
+        yyjson_mut_doc_free(doc);
+        return 0;
+    }
+    return document_end(doc, ret, err);
 }
 
 typedef int install_step(struct request *request, struct install_done *ret,
@@ -167,7 +206,7 @@ static int change(struct toolrack *host, const struct toolrack_install_options *
         note_installed(&request, &done);
     }
     code = end(&request, code);
-    return code < 0 ? code : end_report(report, done.changed, ret_report, err);
+    return code < 0 ? code : end_report(host, report, &done, ret_report, err);
 }
 
 int toolrack_install(struct toolrack *host, const struct toolrack_install_options *options,

@@ -197,6 +197,10 @@ static void add_done(struct asking *asking, yyjson_val *root) {
     const char *id = rows_member(root, "id", "");
     const char *version = rows_member(root, "version", "");
     const char *installed = rows_member(root, "installed", NULL);
+    if (!yyjson_get_bool(yyjson_obj_get(root, "serves"))) {
+        output_note("%s is installed and does not serve: %s", id,
+                    rows_member(root, "reason", "its file is not used"));
+    }
     if (!yyjson_get_bool(yyjson_obj_get(root, "changed"))) {
         buf_printf(&cli->out, "%s %s is installed already\n", id, version);
         return;

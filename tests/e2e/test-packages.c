@@ -135,7 +135,7 @@ static void a_package_is_installed_from_a_file(void **state) {
     EXPECT(BARE("call", "parcel"), 3, NULL, NULL);
     EXPECT_JSON(BARE("install", at(ONE), "--yes", "--json"), 0, "/id", "\"" ID "\"", "/version",
                 "\"1.0.0\"", "/installed", "null", "/trust", "\"community\"", "/changed", "true",
-                "/tools/0/permission", "\"safe\"", "/hosts", "0");
+                "/serves", "true", "/tools/0/permission", "\"safe\"", "/hosts", "0");
     expect_version("1.0.0");
     EXPECT(BARE("install", at(ONE), "--yes"), 0, ID " 1.0.0 is installed already\n", NULL);
     EXPECT_JSON(BARE("packages", "--json"), 0, "/0/id", "\"" ID "\"", "/0/version", "\"1.0.0\"",
@@ -265,6 +265,21 @@ static void what_was_changed_is_refused_before_it_is_read(void **state) {
     assert_int_equal(fclose(file), 0);
     EXPECT(BARE("install", "changed.trp", "--yes"), 1, "",
            "*Refused: changed.trp: the signature *\n");
+}
+
+/* Another file of the same trust had the id before. */
+static void what_does_not_serve_is_told(void **state) {
+    (void)state;
+    take("one/parcel.so", "parcel.so");
+    assert_int_equal(mkdir("own", 0700) | rename("parcel.so", "own/parcel.so"), 0);
+    e2e_write("toolrack.json", "{\"folders\": [\"own\"]}");
+    EXPECT(BARE("--config", "toolrack.json", "call", "parcel"), 0, "1.0.0\n", NULL);
+    trust("ours.pub", "community", ID);
+    EXPECT(BARE("--config", "toolrack.json", "install", at(TWO), "--yes"), 0, NULL,
+           "*" ID " is installed and does not serve: *own/parcel.so*");
+    EXPECT(BARE("--config", "toolrack.json", "call", "parcel"), 0, "1.0.0\n", NULL);
+    EXPECT(RUN_WITH({.plugins = "own"}, "install", at(TWO), "--yes"), 0,
+           ID " 1.1.0 is installed already\n", "*does not serve: this host looks *--plugins*\n");
 }
 
 /* -------------------------------------------------------------------- index */
@@ -557,6 +572,7 @@ int main(void) {
             CASE(an_update_needs_the_key_or_its_successor),
             CASE(another_trust_is_another_plugin),
             CASE(what_was_changed_is_refused_before_it_is_read),
+            CASE(what_does_not_serve_is_told),
             INDEXED(what_is_published_is_installed_and_updated),
             INDEXED(a_lying_index_is_refused),
             INDEXED(an_index_names_what_a_package_is),

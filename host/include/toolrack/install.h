@@ -41,7 +41,9 @@ struct toolrack_install_options {
 /** Install a package, or update one that is installed by a newer version.
  *
  * @param ret_report  receives a reference, to be released by toolrack_text_unref(): the report
- *                    above with `changed`: false if exactly that is installed already; or NULL
+ *                    above with `changed`: false if exactly that is installed already; and
+ *                    `serves`: whether its plugin does in this host, with the `reason` if not, such
+ *                    as another plugin that has its id; or NULL
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_PERMISSION_DENIED: its key is not known or does not
  *         sign its id, an index is signed by another key than before, or nobody agreed;
  *         TOOLRACK_E_REFUSED: unsigned, damaged, a downgrade, an expired index, or not what its
