@@ -534,6 +534,7 @@ static int make_life(struct toolrack *host, struct toolrack_error *err) {
             .isolation = in_process ? ISOLATION_NONE : ISOLATION_PROCESS,
             .require_sandbox =
                     host->options.require_sandbox || config_settings(host->config)->require_sandbox,
+            .keeps_spare_worker = config_settings(host->config)->keeps_spare_worker,
             .safe_mode = host->options.safe_mode,
             .watch_debounce_ms = host->options.watch_debounce_ms,
             .decided = follow_tell,

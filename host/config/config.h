@@ -11,6 +11,7 @@
  *         "isolation": "process",      // or "none"; folders and policies may override it
  *         "log": {"days": 30, "megabytes": 256},  // how much of the log of calls is kept
  *         "require_sandbox": false,    // true: no call runs if a layer is missing
+ *         "spare_worker": false,       // true: a worker process is started ahead
  *         "pin": "warn",               // "off", "enforce": when an approved tool's text changes
  *         "keep": 1,                   // how many earlier versions of a plugin stay callable
  *         "go_back": true,             // from a new content that crashes in its first minute
@@ -88,6 +89,7 @@ struct config_settings {
     uint32_t deadline_ms;     /* 0: not set */
     bool replaces_duplicates; /* of two tools with the same name and version the later one stays */
     bool require_sandbox;
+    bool keeps_spare_worker;
     enum isolation isolation;
     enum pin_policy pin;
     unsigned tolerance; /* enum toolrack_tolerance, as the next functions give it; 0: not set */

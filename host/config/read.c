@@ -283,6 +283,7 @@ static int take(struct config *config, struct problems *problems, struct toolrac
     settings->pin = pin_in(root);
     settings->tolerance = tolerance_in(root, "arguments");
     settings->require_sandbox = yyjson_is_true(yyjson_obj_get(root, "require_sandbox"));
+    settings->keeps_spare_worker = yyjson_is_true(yyjson_obj_get(root, "spare_worker"));
     settings->keep = keep_in(root, CONFIG_KEEP_DEFAULT);
     settings->goes_back = goes_back_in(root, true);
     settings->measure = measure_in(root);

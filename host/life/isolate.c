@@ -238,6 +238,7 @@ static int start_supervisor(struct isolate *isolate, struct toolrack_error *err)
     isolate->supervisor = supervisor_create(
             &(struct supervisor_options){.log = isolate->options->log,
                                          .worker_program = isolate->options->worker_program,
+                                         .keeps_spare = isolate->options->keeps_spare_worker,
                                          .user = isolate,
                                          .started = when_started,
                                          .refused = when_refused,

@@ -34,6 +34,7 @@ struct life_options {
     const char *worker_program; /* copied; NULL: from the environment, or the default */
     enum isolation isolation;   /* where nothing else is configured */
     bool require_sandbox;
+    bool keeps_spare_worker;
     bool safe_mode;             /* no tools from the configuration */
     uint32_t watch_debounce_ms; /* 0: the default */
 

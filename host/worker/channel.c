@@ -231,9 +231,9 @@ void *channel_crash_area(struct channel *channel) {
 
 /* --------------------------------------------------------------------- bulk */
 
-/* mremap(); NULL: there is no memory. ThreadSanitizer does not know mremap(): it would take a thread
- * that uses an address and another one that used it before, for other memory, for a race. What it
- * does know is that mmap() begins something new. */
+/* mremap(); NULL: there is no memory. ThreadSanitizer does not know mremap(): it would take a
+ * thread that uses an address and another one that used it before, for other memory, for a race.
+ * What it does know is that mmap() begins something new. */
 static void *move(void *old, size_t old_size, size_t size) {
 #if SANITIZER_THREAD
     void *to = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -214,6 +214,7 @@ struct crew {
     struct sandbox_policy policy; /* with defaults filled in */
     const struct buf *filter;     /* the supervisor's */
     char *const *environment;
+    bool has_environment; /* it has variables that were granted */
     uint32_t layers_wanted;
     bool sandbox_required;
     bool measures_all;
@@ -267,6 +268,8 @@ struct supervisor {
     /* The thread's. */
     uint64_t due_ns; /* 0: never */
     struct worker *gone;
+    struct process spare; /* spare.h */
+    bool wants_spare;
 
     struct lock lock; /* guards what follows; taken after crew->lock */
     struct crew *crews;

@@ -70,6 +70,7 @@ struct crew_death {
 struct supervisor_options {
     const struct log *log;
     const char *worker_program; /* path; copied */
+    bool keeps_spare;           /* a process of it is started ahead, once a worker was needed */
     void *user;
     /* All may be NULL. Called on the supervisor's thread with no lock held. `crew_user` is that of
      * the crew's options; it must stay valid until crew_unref() of the last reference has returned

@@ -58,6 +58,7 @@ static bool copy_options(struct crew *crew, const struct crew_options *options) 
     crew->identity = options->identity;
     crew->settings = arena_copy(&crew->arena, settings, strlen(settings));
     crew->environment = process_environment(&crew->arena, options->environment);
+    crew->has_environment = options->environment != NULL && options->environment[0] != NULL;
     crew->layers_wanted = sandbox_wanted(&options->policy);
     crew->sandbox_required = options->sandbox_required;
     crew->measures_all = options->measures_all;

@@ -245,3 +245,19 @@ int process_spawn(const char *program, char *const *environment, bool may_start_
     process = PROCESS_NONE;
     return 0;
 }
+
+bool process_is_alive(const struct process *process) {
+    siginfo_t info = {0};
+    return waitid(P_PIDFD, (id_t)process->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0;
+}
+
+void process_discard(struct process *process) {
+    if (process->pidfd < 0) {
+        return;
+    }
+    (void)pidfd_send_signal(process->pidfd, SIGKILL, NULL, 0);
+    (void)waitid(P_PIDFD, (id_t)process->pidfd, &(siginfo_t){0}, WEXITED);
+    process_finish(process);
+    *process = PROCESS_NONE;
+}

@@ -1,6 +1,7 @@
 /* spawn.h - a process of the worker program and the host's descriptors for it. */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/arena.h"
@@ -23,6 +24,10 @@ struct process {
  * [supervisor] */
 int process_spawn(const char *program, char *const *environment, bool may_start_others,
                   struct process *ret, struct toolrack_error *err);
+/** Whether a process that was given nothing to do yet has not ended. [supervisor] */
+bool process_is_alive(const struct process *process);
+/** End such a process and forget it; one that is none is ignored. [supervisor] */
+void process_discard(struct process *process);
 /** Close the leash: the remaining processes of its group are killed. */
 void process_end_group(struct process *process);
 

@@ -13,6 +13,8 @@
 #include "base/thread.h"
 #include "worker/burial.h"
 #include "worker/events.h"
+#include "worker/spare.h"
+#include "worker/spawn.h"
 #include "worker/tend.h"
 #include "worker/threads.h"
 #include "worker/worker.h"
@@ -186,12 +188,14 @@ static void *supervise(void *argument) {
             worker_release(worker);
         }
         tend_crews(supervisor, clock_now_ns());
+        spare_renew(supervisor);
         is_over = is_stopping;
         for (struct crew *crew = first_crew(supervisor); is_over && crew != NULL;
              crew = crew->next) {
             is_over = crew->workers == NULL;
         }
     }
+    process_discard(&supervisor->spare);
     /* No worker is left, and no callback about a worker follows. */
     struct crew *next = NULL;
     for (struct crew *crew = first_crew(supervisor); crew != NULL; crew = next) {
@@ -231,6 +235,7 @@ struct supervisor *supervisor_create(const struct supervisor_options *options,
     supervisor->magic = SUPERVISOR_MAGIC;
     supervisor->options = *options;
     supervisor->options.worker_program = strdup(options->worker_program);
+    supervisor->spare = PROCESS_NONE;
     supervisor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     supervisor->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     lock_init(&supervisor->lock);

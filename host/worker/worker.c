@@ -17,6 +17,7 @@
 #include "worker/events.h"
 #include "worker/protocol-fd.h"
 #include "worker/protocol.h"
+#include "worker/spare.h"
 #include "worker/threads.h"
 
 /* The states of a worker and its lanes are drawn in crew-parts.h. */
@@ -122,8 +123,11 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
     /* Without a system call filter it can fork whether that was granted or not. */
     bool may_start_others =
             crew->policy.spawn || (sandbox_available(&crew->policy) & SANDBOX_SECCOMP) == 0;
-    int code = process_spawn(supervisor->options.worker_program, crew->environment,
-                             may_start_others, &worker->process, err);
+    bool is_started =
+            spare_fits(crew, may_start_others) && spare_take(supervisor, &worker->process);
+    int code = is_started ? 0
+                          : process_spawn(supervisor->options.worker_program, crew->environment,
+                                          may_start_others, &worker->process, err);
     if (code < 0) {
         return code;
     }
@@ -268,6 +272,7 @@ static void free_first_lane(struct worker *worker) {
 static void begin_ready(struct worker *worker, uint64_t now_ns) {
     struct crew *crew = worker->crew;
     const struct supervisor_options *options = &crew->supervisor->options;
+    crew->supervisor->wants_spare = options->keeps_spare;
     settle_lane(worker, &worker->lanes[0]);
     if (options->started != NULL) { /* before any of its calls can end */
         options->started(options->user, crew->user, (int)worker->process.pid, worker->layers);

@@ -72,6 +72,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     unsigned started, died, crashed, quarantined, refused, gone;
+    pid_t pid;               /* of the last one that was started */
     struct crew_death death; /* the last one; without its texts */
     char reason[ERROR_MESSAGE_MAX];
     char backtrace[4096];
@@ -108,9 +109,9 @@ static void when_died(void *user, void *crew_user, const struct crew_death *deat
 static void when_started(void *user, void *crew_user, int pid, uint32_t layers) {
     (void)user;
     (void)crew_user;
-    (void)pid;
     (void)layers;
     (void)pthread_mutex_lock(&told.lock);
+    told.pid = pid;
     tell(&told.started);
 }
 
@@ -216,6 +217,7 @@ static unsigned count_entries(const char *path) {
 }
 
 static const char *worker_program = STAND_IN_WORKER;
+static bool keeps_spare;
 
 static void open_stage(struct stage *stage, const struct crew_options *given, bool is_shared) {
     (void)pthread_mutex_lock(&told.lock);
@@ -235,6 +237,7 @@ static void open_stage(struct stage *stage, const struct crew_options *given, bo
     stage->supervisor =
             supervisor_create(&(struct supervisor_options){.log = &stage->log,
                                                            .worker_program = worker_program,
+                                                           .keeps_spare = keeps_spare,
                                                            .died = when_died,
                                                            .quarantining = when_quarantining,
                                                            .quarantined = when_quarantined,
@@ -1282,6 +1285,99 @@ static void few_descriptors_a_worker(void **state) {
     close_stage(&stage);
 }
 
+static bool is_alive(pid_t pid) {
+    char path[40];
+    char text[300] = "";
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return false;
+    }
+    (void)!fread(text, 1, sizeof text - 1, file);
+    (void)fclose(file);
+    const char *name_end = strrchr(text, ')');
+    return name_end != NULL && name_end[2] != 'Z' && name_end[2] != 'X';
+}
+
+/* Processes of this one that have not ended, but for those. */
+static unsigned count_children_but(const pid_t *known, size_t known_count, pid_t *ret) {
+    unsigned count = 0;
+    DIR *folder = opendir("/proc/self/task");
+    assert_non_null(folder);
+    for (const struct dirent *task; (task = readdir(folder)) != NULL;) {
+        char path[300];
+        (void)snprintf(path, sizeof path, "/proc/self/task/%s/children", task->d_name);
+        FILE *file = task->d_name[0] != '.' ? fopen(path, "re") : NULL;
+        for (int pid; file != NULL && fscanf(file, "%d", &pid) == 1;) {
+            bool is_known = false;
+            for (size_t i = 0; i < known_count; i++) {
+                is_known = is_known || known[i] == pid;
+            }
+            if (!is_known && is_alive(pid)) {
+                *ret = pid;
+                count++;
+            }
+        }
+        if (file != NULL) {
+            (void)fclose(file);
+        }
+    }
+    (void)closedir(folder);
+    return count;
+}
+
+/* The process of the worker that the first call of a crew starts. */
+static pid_t start_by_call(struct crew *crew) {
+    struct outcome outcome = call(crew, DEADLINE_MS, "{\"do\":\"echo\"}");
+    assert_int_equal(outcome.code, 0);
+    (void)pthread_mutex_lock(&told.lock);
+    pid_t pid = told.pid;
+    (void)pthread_mutex_unlock(&told.lock);
+    return pid;
+}
+
+static void a_spare_process_is_the_next_worker(void **state) {
+    (void)state;
+    static const char *const own[] = {"OWN=variable", NULL};
+    static const struct crew_options each[] = {{0}, {0}, {.environment = own}, {0}};
+    enum { SPARE_IS_USED, SPARE_WAS_KILLED, HAS_ENVIRONMENT, IS_LAST };
+    struct crew *crews[ARRAY_LENGTH(each)];
+    pid_t pids[ARRAY_LENGTH(each) + 1];
+    pid_t spare = 0;
+    struct stage stage;
+    keeps_spare = true;
+    open_stage(&stage, &plain, false);
+    keeps_spare = false;
+    pids[0] = start_by_call(stage.crew);
+    for (size_t i = 0; i < ARRAY_LENGTH(each); i++) {
+        struct crew_options options = each[i];
+        options.desc = stage.desc;
+        options.path = "/nowhere.so";
+        options.policy.limits.memory_bytes = UINT64_MAX;
+        AWAIT(count_children_but(pids, i + 1, &spare) == 1);
+        if (i == SPARE_WAS_KILLED) {
+            assert_int_equal(kill(spare, SIGKILL), 0);
+            AWAIT(count_children_but(pids, i + 1, &spare) == 0);
+        }
+        assert_int_equal(crew_create(stage.supervisor, &options, &crews[i], NULL), 0);
+        pids[i + 1] = start_by_call(crews[i]);
+        if (i == SPARE_IS_USED || i == IS_LAST) {
+            assert_int_equal(pids[i + 1], spare);
+        } else {
+            assert_int_not_equal(pids[i + 1], spare);
+        }
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(each); i++) {
+        crew_unref(crews[i]);
+    }
+    wait_until_told(&told.gone, ARRAY_LENGTH(each));
+    assert_int_equal(read_count(&told.died), 0);
+    (void)pthread_mutex_lock(&told.lock);
+    told.gone = 0;
+    (void)pthread_mutex_unlock(&told.lock);
+    close_stage(&stage); /* with the spare one */
+}
+
 static void what_it_prints(void **state) {
     (void)state;
     struct stage stage;
@@ -1298,20 +1394,6 @@ static void what_it_prints(void **state) {
     expect_json(&outcome, "null");
     wait_until_logged("4800 more lines were dropped");
     close_stage(&stage);
-}
-
-static bool is_alive(pid_t pid) {
-    char path[40];
-    char text[300] = "";
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        return false;
-    }
-    (void)!fread(text, 1, sizeof text - 1, file);
-    (void)fclose(file);
-    const char *name_end = strrchr(text, ')');
-    return name_end != NULL && name_end[2] != 'Z' && name_end[2] != 'X';
 }
 
 /* What a worker started ends with it. */
@@ -1636,6 +1718,7 @@ int main(void) {
             cmocka_unit_test(closing_while_a_lane_opens),
             cmocka_unit_test(closing_while_a_lane_does_not_open),
             cmocka_unit_test(few_descriptors_a_worker),
+            cmocka_unit_test(a_spare_process_is_the_next_worker),
             cmocka_unit_test(what_it_prints),
             cmocka_unit_test(its_children_end_with_it),
             cmocka_unit_test(a_host_that_died_at_once),

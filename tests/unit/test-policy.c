@@ -902,6 +902,7 @@ static void a_wrong_policy_is_refused(void **state) {
     is_refused("{\"isolation\": \"thread\"}", "must be one of \"process\", \"none\"");
     is_refused("{\"pin\": \"always\"}", "\"enforce\"");
     is_refused("{\"require_sandbox\": 1}", "must be a boolean");
+    is_refused("{\"spare_worker\": \"yes\"}", "must be a boolean");
     is_refused("{\"paths\": {\"workspace\": \"work\"}}", "absolute");
     is_refused("{\"policies\": []}", "by plugin id");
     is_refused("{\"policies\": {\"a\": {\"allow\": [\"reads\"]}}}", "\"read\"");

@@ -20,6 +20,7 @@
 extern char **environ;
 
 static struct supervisor *supervisor;
+static struct supervisor *ahead; /* that keeps a spare process */
 static struct descriptor *desc;
 static struct crew_options options;
 
@@ -54,8 +55,8 @@ static void end_crew(struct crew *crew) {
 /* ---------------------------------------------------------------------- set-up */
 
 static void set_up(void) {
-    static const struct supervisor_options supervise = {.worker_program = WORKER_PROGRAM,
-                                                        .gone = when_gone};
+    static struct supervisor_options supervise = {.worker_program = WORKER_PROGRAM,
+                                                  .gone = when_gone};
     struct toolrack_error err;
     struct stat st;
     int fd = open(WORKER_PLUGIN, O_RDONLY | O_CLOEXEC);
@@ -65,7 +66,9 @@ static void set_up(void) {
     }
     (void)close(fd);
     supervisor = supervisor_create(&supervise, &err);
-    if (supervisor == NULL) {
+    supervise.keeps_spare = true;
+    ahead = supervisor_create(&supervise, &err);
+    if (supervisor == NULL || ahead == NULL) {
         fail("life", err.message);
     }
     options = (struct crew_options){.desc = desc,
@@ -77,13 +80,17 @@ static void set_up(void) {
                                                .crashes_window_ms = FORGIVING_MS}};
 }
 
-static struct crew *make_crew(void) {
+static struct crew *make_crew_of(struct supervisor *its_supervisor) {
     struct toolrack_error err;
     struct crew *crew = NULL;
-    if (crew_create(supervisor, &options, &crew, &err) < 0) {
+    if (crew_create(its_supervisor, &options, &crew, &err) < 0) {
         fail("life", err.message);
     }
     return crew;
+}
+
+static struct crew *make_crew(void) {
+    return make_crew_of(supervisor);
 }
 
 static uint32_t tool_index(const char *name) {
@@ -134,12 +141,22 @@ static double spawn_program(void) {
     return (double)(clock_now_ns() - start);
 }
 
-static double start_worker(void) {
-    struct crew *crew = make_crew();
+static double start_worker_of(struct supervisor *its_supervisor) {
+    /* A spare process has this time before it is needed, and the others wait as long. */
+    (void)nanosleep(&(struct timespec){.tv_nsec = 5 * (long)CLOCK_NS_PER_MS}, NULL);
+    struct crew *crew = make_crew_of(its_supervisor);
     double ns = call_warm(crew);
     ns -= call_warm(crew);
     end_crew(crew);
     return ns;
+}
+
+static double start_worker(void) {
+    return start_worker_of(supervisor);
+}
+
+static double start_spare_worker(void) {
+    return start_worker_of(ahead);
 }
 
 /* A worker that lives for long enough that its death is none to wait after. */
@@ -189,6 +206,7 @@ void life_rows(const char *part) {
         double (*sample)(void);
         struct bench_row row;
     } rows[] = {{start_worker, {.name = "worker, start to ready"}},
+                {start_spare_worker, {.name = "the same, with a spare process"}},
                 {see_crash, {.name = "crash, to its error with a backtrace"}},
                 {see_end, {.name = "SIGKILL, to its error"}},
                 {replace_worker, {.name = "replacement, to its first answer"}}};
@@ -206,6 +224,7 @@ void life_rows(const char *part) {
         qsort(rows[i].row.ns, BENCH_ROUNDS, sizeof rows[i].row.ns[0], bench_compare);
         bench_print(&rows[i].row, &floor, "1.3");
     }
+    supervisor_destroy(ahead);
     supervisor_destroy(supervisor);
     descriptor_unref(desc);
 }
