@@ -136,7 +136,8 @@ char *command_places_text(void) {
 bool command_begin(struct buf *out, const char *verb) {
     size_t begin = out->length;
     buf_add_text(out, "toolrack");
-    bool has_places = strncmp(verb, "help", 4) != 0 && strcmp(verb, "check") != 0;
+    bool has_places = strncmp(verb, "help", 4) != 0 && strcmp(verb, "check") != 0 &&
+                      strncmp(verb, "test", 4) != 0;
     bool is_good = !has_places || add_places(out);
     if (!is_good) {
         buf_truncate(out, begin);

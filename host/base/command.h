@@ -45,7 +45,7 @@ void command_places_remove(struct command_places *places);
  * [any-thread] */
 void command_add_placeless(struct buf *out, const char *message, size_t length);
 
-/** Append "toolrack VERB", with the places, which check refuses and help does not need. False: it
+/** Append "toolrack VERB", with the places, which check and test refuse and help does not need. False: it
  * cannot be copied, and nothing was appended. [any-thread] */
 bool command_begin(struct buf *out, const char *verb);
 

@@ -17,17 +17,17 @@
 #include "toolrack/toolrack.h"
 
 /** X(constant, exit code, meaning). The help prints it; README.md and the man page repeat it. */
-#define CLI_EXITS(X)                                              \
-    X(OK, 0, "success")                                           \
-    X(FAILED, 1, "failed, or a checked file has problems")        \
-    X(USAGE, 2, "wrong usage")                                    \
-    X(NOT_FOUND, 3, "no such tool, version or file")              \
-    X(ARGUMENTS, 4, "the arguments do not fit the tool's schema") \
-    X(DENIED, 5, "denied, or the tool is disabled")               \
-    X(TIMEOUT, 6, "the tool did not finish in time")              \
-    X(TOOL, 7, "the tool failed or crashed")                      \
-    X(CUT_OFF, 8, "the model's answer is cut off")                \
-    X(REFUSED, 9, "the model or its provider refused to answer")  \
+#define CLI_EXITS(X)                                                 \
+    X(OK, 0, "success")                                              \
+    X(FAILED, 1, "failed, or a checked or tested file has problems") \
+    X(USAGE, 2, "wrong usage")                                       \
+    X(NOT_FOUND, 3, "no such tool, version or file")                 \
+    X(ARGUMENTS, 4, "the arguments do not fit the tool's schema")    \
+    X(DENIED, 5, "denied, or the tool is disabled")                  \
+    X(TIMEOUT, 6, "the tool did not finish in time")                 \
+    X(TOOL, 7, "the tool failed or crashed")                         \
+    X(CUT_OFF, 8, "the model's answer is cut off")                   \
+    X(REFUSED, 9, "the model or its provider refused to answer")     \
     X(UNANSWERED, 10, "the model gave no answer")
 
 enum cli_exit {
@@ -112,6 +112,7 @@ int verb_decisions(struct cli *cli);
 int verb_plugins(struct cli *cli);
 int verb_statistics(struct cli *cli);
 int verb_check(struct cli *cli);
+int verb_test(struct cli *cli);
 int verb_token(struct cli *cli);
 int verb_tasks(struct cli *cli);
 int verb_runs(struct cli *cli);

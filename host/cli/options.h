@@ -110,6 +110,13 @@ struct options {
     struct texts repeats;
     struct texts skips;
 
+    uint64_t seed; /* 0 when not given */
+    uint32_t runs; /* likewise */
+    struct texts rules;
+    struct texts grants;
+    const char *junit;
+    bool allow_dangerous;
+
     const char *owner;
     const char *profile;
     const char *print_config;

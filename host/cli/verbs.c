@@ -230,6 +230,21 @@ static const struct option_spec tasks_options[] = {
         {0},
 };
 
+static const struct option_spec test_options[] = {
+        {"seed", "N", "the seed of the random arguments; the report says it", OPTION_ID,
+         MEMBER(seed)},
+        {"runs", "N", "calls with random arguments of each tool (50)", OPTION_COUNT, MEMBER(runs)},
+        {"only", "RULE", "only this rule; repeatable", OPTION_LIST, MEMBER(rules)},
+        {"list", NULL, "list the rules", OPTION_FLAG, MEMBER(list)},
+        {"timeout", "MS", "how long a call may take (2000)", OPTION_TIMEOUT, MEMBER(timeout_ms)},
+        {"grant", "CAPABILITY", "allow the plugin this, such as read; repeatable", OPTION_LIST,
+         MEMBER(grants)},
+        {"allow-dangerous", NULL, "call tools that need consent or a grant, too", OPTION_FLAG,
+         MEMBER(allow_dangerous)},
+        {"junit", "FILE", "write the report as JUnit XML to FILE, too", OPTION_TEXT, MEMBER(junit)},
+        {0},
+};
+
 static const struct option_spec why_options[] = {
         {"crash", "ID", "only this stored crash", OPTION_TEXT, MEMBER(crash)},
         {0},
@@ -704,6 +719,17 @@ static const char list_details[] =
         "--in-state also lists disabled and refused tools: a state is listed, loaded, failed,\n"
         "stuck, quarantined, changed, left-out, disabled, kept, shared or refused.\n";
 
+static const char test_details[] =
+        "Runs the plugin through a list of rules, each in a process of its own: its examples,\n"
+        "random arguments by its schemas, what calls leave behind, reloads, both isolations,\n"
+        "threads, deadlines, and memory that is not there. A crash or a hang ends that process\n"
+        "alone. Nothing is kept: state, home, working and temporary folder are temporary, the\n"
+        "plugin gets no capabilities but those of --grant, and in the host's process it can\n"
+        "write nowhere else, where the kernel has Landlock.\n"
+        "\n"
+        "A finding says what was sent, what came, and the command that repeats it. The exit code\n"
+        "is 1 if a rule failed, and 0 otherwise, also with warnings.\n";
+
 static const char decisions_details[] =
         "Lists what was allowed, refused, granted, revoked, approved, denied or found changed,\n"
         "by whom and why, the newest first. Calls of safe tools are not decisions.\n";
@@ -839,6 +865,8 @@ const struct verb cli_verbs[] = {
          verify_details, verify_options, 1, 1, false, verb_verify},
         {"keys", "[list|new|add|remove [NAME]]", "list or change the keys that may sign packages",
          keys_details, keys_options, 0, 2, false, verb_keys},
+        {"test", "[--list] [FILE]", "put a plugin to the test", test_details, test_options, 0, 1,
+         false, verb_test},
         {"why", "NAME", "explain a plugin's state", why_details, why_options, 1, 1, true, verb_why,
          .tells_all = true, .relayed = RELAYED_SHOWS, .takes_file = true},
         {"release", "NAME", "let a plugin run again that is in quarantine or has failed",

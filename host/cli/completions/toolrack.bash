@@ -43,7 +43,7 @@ _toolrack() {
     COMPREPLY=()
 
     case $prev in
-        --config | --transcript | --output | --key | --password-file)
+        --config | --transcript | --junit | --output | --key | --password-file)
             compopt -o filenames
             _toolrack_reply -f -- "$cur"
             return
@@ -81,6 +81,10 @@ _toolrack() {
             _toolrack_reply -W 'ok failed NotFound Disabled InvalidArguments PermissionDenied ConfirmationRequired ExecutionFailed Timeout Cancelled LimitExceeded' -- "$cur"
             return
             ;;
+        --only)
+            _toolrack_reply -W "$(toolrack test --list 2>/dev/null | cut -d ' ' -f 1)" -- "$cur"
+            return
+            ;;
         --tool)
             _toolrack_reply -W "$(_toolrack_tools)" -- "$cur"
             return
@@ -89,10 +93,10 @@ _toolrack() {
             _toolrack_reply -W "$(_toolrack_models)" -- "$cur"
             return
             ;;
-        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --max-steps | --max-result | --system | --profile | --expires | --rate | --owner | --listen | --ids | --name) return ;;
+        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --max-steps | --max-result | --system | --profile | --expires | --rate | --owner | --listen | --ids | --name | --seed | --runs | --grant) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check pack sign verify keys version help
+        _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check test pack sign verify keys version help
             --config --state --plugins --require-sandbox --safe-mode --no-daemon --json --color --no-pager --verbose --help --version' -- "$cur"
         return
     fi
@@ -128,6 +132,7 @@ _toolrack() {
         sign) options+=' --key --password-file' ;;
         verify) options+=' --key' ;;
         keys) options+=' --trust --ids --name --password-file --no-password' ;;
+        test) options+=' --seed --runs --only --list --timeout --grant --allow-dangerous --junit' ;;
     esac
     if [[ $cur == -* ]]; then
         _toolrack_reply -W "$options" -- "$cur"
@@ -137,6 +142,10 @@ _toolrack() {
     elif [[ $verb == pack ]]; then
         compopt -o filenames
         _toolrack_reply -d -- "$cur"
+    elif [[ $verb == test ]]; then
+        compopt -o filenames
+        _toolrack_reply -d -- "$cur"
+        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X '!*.so' -- "$cur")
     elif [[ $verb == check ]]; then
         compopt -o filenames
         _toolrack_reply -d -- "$cur"
@@ -149,7 +158,7 @@ _toolrack() {
             tasks | runs) _toolrack_reply -W 'list show cancel remove' -- "$cur" ;;
             keys) _toolrack_reply -W 'list new add remove' -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch mcp log decisions statistics check pack sign verify keys version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch mcp log decisions statistics check test pack sign verify keys version' -- "$cur" ;;
             blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
         esac
     elif ((COMP_CWORD == verb_at + 2)); then

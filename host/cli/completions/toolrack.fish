@@ -23,7 +23,7 @@ function __toolrack_models
     toolrack (__toolrack_globals) models 2>/dev/null </dev/null | tail -n +2 | string match -r '^\S+'
 end
 
-set -l verbs list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check pack sign verify keys version help
+set -l verbs list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check test pack sign verify keys version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -87,6 +87,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Fi
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a log -d 'List the calls in the log'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a statistics -d 'Show statistics of the calls'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Find problems in a plugin or in toolrack.json'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a test -d 'Put a plugin to the test'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a pack -d 'Make a package of a plugin'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a sign -d 'Sign a package'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a verify -d 'Verify the signature of a package'
@@ -220,7 +221,7 @@ complete -c toolrack -n '__fish_seen_subcommand_from run' -l repeat -x -d 'Make 
 complete -c toolrack -n '__fish_seen_subcommand_from run' -l skip -x -d 'Go on without this node'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -l why -x -d 'The reason'
 complete -c toolrack -n '__fish_seen_subcommand_from blacklist whitelist' -a 'list add remove'
-complete -c toolrack -n '__fish_seen_subcommand_from check' -F
+complete -c toolrack -n '__fish_seen_subcommand_from check test' -F
 complete -c toolrack -n '__fish_seen_subcommand_from check' -l level -x -a 'note warning error' -d 'Fail from this severity on'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -l allow -x -d 'Accept findings of a rule, RULE=REASON'
 complete -c toolrack -n '__fish_seen_subcommand_from check' -l sarif -d 'Print SARIF 2.1.0'
@@ -235,4 +236,12 @@ complete -c toolrack -n '__fish_seen_subcommand_from keys' -l trust -x -a 'offic
 complete -c toolrack -n '__fish_seen_subcommand_from keys' -l ids -x -d 'What it may sign'
 complete -c toolrack -n '__fish_seen_subcommand_from keys' -l name -x -d 'Whose key it is'
 complete -c toolrack -n '__fish_seen_subcommand_from keys' -F -a 'list new add remove'
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch mcp log decisions statistics check pack sign verify keys version'
+complete -c toolrack -n '__fish_seen_subcommand_from test' -l seed -x -d 'The seed of the random arguments'
+complete -c toolrack -n '__fish_seen_subcommand_from test' -l runs -x -d 'Calls with random arguments of each tool'
+complete -c toolrack -n '__fish_seen_subcommand_from test' -l only -x -a '(toolrack test --list 2>/dev/null | string match -r "^\\S+")' -d 'Only this rule'
+complete -c toolrack -n '__fish_seen_subcommand_from test' -l list -d 'List the rules'
+complete -c toolrack -n '__fish_seen_subcommand_from test' -l timeout -x -d 'How long a call may take'
+complete -c toolrack -n '__fish_seen_subcommand_from test' -l grant -x -d 'Allow the plugin this'
+complete -c toolrack -n '__fish_seen_subcommand_from test' -l allow-dangerous -d 'Call tools that need consent or a grant, too'
+complete -c toolrack -n '__fish_seen_subcommand_from test' -l junit -r -F -d 'Write the report as JUnit XML, too'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch mcp log decisions statistics check test pack sign verify keys version'

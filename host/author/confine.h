@@ -1,0 +1,12 @@
+/* confine.h - a process that may only write below one folder.
+ *
+ * A plugin that runs in this process has all its rights, and is called with arguments that nobody
+ * has thought of: what it would do to the files of its author must not happen. */
+#pragma once
+
+#include <stdbool.h>
+
+/** Confine this process, its threads to come and its children: they write below `folder` only, and
+ * neither connect nor listen nor signal other processes, as far as the kernel can (Landlock).
+ * @return false: the kernel cannot keep it from writing; nothing changed. */
+bool confine(const char *folder);

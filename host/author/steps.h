@@ -1,0 +1,34 @@
+/* steps.h - the steps of a test, each a function that a child runs. */
+#pragma once
+
+#include "author/child.h"
+
+/* In workers. */
+step_function step_list;     /* which tools there are */
+step_function step_load;     /* the plugin is loaded */
+step_function step_examples; /* examples: the first samples */
+step_function step_valid;    /* fuzz-valid, result: more samples */
+step_function step_boundary;
+step_function step_invalid;
+step_function step_repeat; /* repeatable, idempotent, read-only; which samples are loose */
+
+/* In the host's process, confined. */
+step_function step_isolation;
+step_function step_memory; /* leak-memory */
+step_function step_descriptors;
+step_function step_threads;
+step_function step_processes;
+step_function step_files;
+step_function step_handlers;
+step_function step_mask;
+step_function step_folder;
+step_function step_umask;
+step_function step_locale;
+step_function step_environment;
+step_function step_reload;
+step_function step_parallel;
+step_function step_late; /* deadline, cancel */
+step_function step_out_of_memory;
+
+/* A call that takes longer is asked to end before it does. */
+#define LATE_NS 30000000u

@@ -1,0 +1,252 @@
+/* test: each fault is found by its rule and by no other, sound plugins have no findings, and a
+ * crash or a hang of a plugin ends nothing else. */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <yyjson.h>
+
+#include <cmocka.h>
+
+#include "e2e.h"
+
+/* Fewer calls than by default, so that the whole takes seconds. */
+#define FEW   "--runs", "20"
+#define QUICK "--timeout", "150"
+
+static const char *plugin(const char *folder, const char *name) {
+    static char path[4096];
+    (void)snprintf(path, sizeof path, "%s/%s.so", getenv(folder), name);
+    return path;
+}
+
+/* The report of a run, which is to be released. */
+static yyjson_doc *report(struct run run, int exit) {
+    assert_int_equal(run.signal, 0);
+    assert_int_equal(run.exit, exit);
+    yyjson_doc *doc = yyjson_read(run.out, strlen(run.out), 0);
+    if (doc == NULL) {
+        fail_msg("no JSON: %s%s", run.out, run.err);
+    }
+    run_finish(&run);
+    return doc;
+}
+
+static yyjson_val *rule_of(yyjson_doc *doc, const char *id) {
+    size_t at, count;
+    yyjson_val *row;
+    yyjson_arr_foreach (yyjson_doc_ptr_get(doc, "/rules"), at, count, row) {
+        if (yyjson_equals_str(yyjson_obj_get(row, "rule"), id)) {
+            return row;
+        }
+    }
+    fail_msg("no rule %s", id);
+    return NULL;
+}
+
+static void assert_verdict(yyjson_doc *doc, const char *rule, const char *verdict) {
+    assert_string_equal(yyjson_get_str(yyjson_obj_get(rule_of(doc, rule), "verdict")), verdict);
+}
+
+/* Whether the tool has the name of the rule, as a C function can have it. */
+static bool is_named(const char *rule, const char *tool) {
+    for (; *rule != '\0'; rule++, tool++) {
+        if (*tool != (*rule == '-' ? '_' : *rule)) {
+            return false;
+        }
+    }
+    return *tool == '\0' || strcmp(tool, "_") == 0;
+}
+
+static void expect_own_fault(yyjson_val *row) {
+    const char *rule = yyjson_get_str(yyjson_obj_get(row, "rule"));
+    size_t at, count;
+    yyjson_val *finding;
+    bool is_found = false;
+    yyjson_arr_foreach (yyjson_obj_get(row, "findings"), at, count, finding) {
+        const char *tool = yyjson_get_str(yyjson_obj_get(finding, "tool"));
+        if (tool == NULL || !is_named(rule, tool)) {
+            fail_msg("rule %s has a finding about %s: %s", rule, tool != NULL ? tool : "the plugin",
+                     yyjson_get_str(yyjson_obj_get(finding, "came")));
+        }
+        is_found = true;
+    }
+    bool has_none = strcmp(rule, "load") == 0 || strcmp(rule, "reload") == 0 ||
+                    strcmp(rule, "parallel") == 0;
+    if (!is_found && !has_none) {
+        fail_msg("rule %s does not find its fault", rule);
+    }
+}
+
+/* Its seed makes the same arguments, of which is left what matters. */
+static void repeat_crash(yyjson_val *row) {
+    yyjson_val *first = yyjson_arr_get_first(yyjson_obj_get(row, "findings"));
+    const char *sent = yyjson_get_str(yyjson_obj_get(first, "sent"));
+    EXPECT_MATCH(sent, "{\"n\":*}");
+    EXPECT_MATCH(yyjson_get_str(yyjson_obj_get(first, "came")), "*SIGABRT*");
+    EXPECT_MATCH(yyjson_get_str(yyjson_obj_get(row, "repeat")),
+                 "toolrack test */faults.so --only fuzz-valid --seed 7 --runs 30 --timeout 150");
+    yyjson_doc *doc =
+            report(RUN_WITH({.bare = true}, "test", plugin("E2E_BUILDS", "faults"), "--json",
+                            "--seed", "7", "--runs", "5", QUICK, "--only", "fuzz-valid"),
+                   1);
+    assert_string_equal(yyjson_get_str(yyjson_doc_ptr_get(doc, "/rules/0/findings/0/sent")), sent);
+    yyjson_doc_free(doc);
+}
+
+static void each_fault_is_found_by_its_rule_and_by_no_other(void **state) {
+    (void)state;
+    yyjson_doc *doc = report(RUN_WITH({.bare = true}, "test", plugin("E2E_BUILDS", "faults"),
+                                      "--json", "--seed", "7", "--runs", "30", QUICK),
+                             1);
+    size_t at, count;
+    yyjson_val *row;
+    yyjson_arr_foreach (yyjson_doc_ptr_get(doc, "/rules"), at, count, row) {
+        expect_own_fault(row);
+    }
+    assert_int_equal(yyjson_get_uint(yyjson_doc_ptr_get(doc, "/tools")), 23);
+    repeat_crash(rule_of(doc, "fuzz-valid"));
+    yyjson_doc_free(doc);
+}
+
+static void a_race_is_found(void **state) {
+    (void)state;
+    yyjson_doc *doc = report(RUN_WITH({.bare = true}, "test", plugin("E2E_BUILDS", "racy"),
+                                      "--json", FEW, "--only", "parallel", "--only", "isolation"),
+                             1);
+    assert_verdict(doc, "parallel", "failed");
+    assert_verdict(doc, "isolation", "passed");
+    yyjson_doc_free(doc);
+}
+
+static void a_plugin_that_does_not_load_has_one_finding(void **state) {
+    (void)state;
+    const char *const files[][2] = {{"E2E_ZOO", "zoo_open_refuses"},
+                                    {"E2E_ZOO", "zoo_constructor_crashes"},
+                                    {"E2E_ZOO", "zoo_missing_library"},
+                                    {"E2E_BROKEN", "wrong-abi"}};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        yyjson_doc *doc = report(
+                RUN_WITH({.bare = true}, "test", plugin(files[i][0], files[i][1]), "--json"), 1);
+        assert_int_equal(yyjson_get_uint(yyjson_doc_ptr_get(doc, "/failed")), 1);
+        assert_verdict(doc, "load", "failed");
+        assert_verdict(doc, "fuzz-valid", "skipped");
+        yyjson_doc_free(doc);
+    }
+}
+
+static void what_stays_after_a_reload_is_told(void **state) {
+    (void)state;
+    yyjson_doc *doc = report(
+            RUN_WITH({.bare = true}, "test", plugin("E2E_ZOO", "zoo_nodelete"), "--json", FEW), 0);
+    assert_int_equal(yyjson_get_uint(yyjson_doc_ptr_get(doc, "/warning")), 1);
+    assert_verdict(doc, "reload", "warning");
+    yyjson_doc_free(doc);
+    doc = report(
+            RUN_WITH({.bare = true}, "test", plugin("E2E_ZOO", "zoo_close_crashes"), "--json", FEW),
+            1);
+    assert_int_equal(yyjson_get_uint(yyjson_doc_ptr_get(doc, "/failed")), 1);
+    assert_verdict(doc, "reload", "failed");
+    yyjson_doc_free(doc);
+}
+
+static void the_bundled_plugins_have_no_findings(void **state) {
+    (void)state;
+    const char *const names[] = {"calculator", "currency", "text", "time"};
+    if (getenv("E2E_BUNDLED")[0] == '\0') {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        yyjson_doc *doc = report(
+                RUN_WITH({.bare = true}, "test", plugin("E2E_BUNDLED", names[i]), "--json", FEW),
+                0);
+        assert_int_equal(yyjson_get_uint(yyjson_doc_ptr_get(doc, "/warning")), 0);
+        assert_true(yyjson_get_uint(yyjson_doc_ptr_get(doc, "/passed")) > 18);
+        yyjson_doc_free(doc);
+    }
+}
+
+static void tools_that_need_consent_are_not_called(void **state) {
+    (void)state;
+    struct run run =
+            RUN_WITH({.bare = true}, "test", plugin("E2E_BUILDS", "claim"), "--only", "fuzz-valid");
+    EXPECT_MATCH(run.out, "*not called: wipe: it *; --allow-dangerous calls it\n*");
+    EXPECT_MATCH(run.out, "*(50)\n*");
+    run_finish(&run);
+    run = RUN_WITH({.bare = true}, "test", plugin("E2E_BUILDS", "claim"), "--only", "fuzz-valid",
+                   "--allow-dangerous");
+    EXPECT_MATCH(run.out, "*(100)\n*");
+    run_finish(&run);
+}
+
+static unsigned count_files(const char *path) {
+    DIR *folder = opendir(path);
+    unsigned count = 0;
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        count += entry->d_name[0] != '.';
+    }
+    (void)closedir(folder);
+    return count;
+}
+
+static void nothing_is_left_and_junit_is_xml(void **state) {
+    (void)state;
+    char folder[4096];
+    assert_int_equal(mkdir("tmp", 0700), 0);
+    assert_non_null(getcwd(folder, sizeof folder - 4));
+    assert_int_equal(setenv("TMPDIR", strcat(folder, "/tmp"), 1), 0);
+    EXPECT(RUN_WITH({.bare = true}, "test", plugin("E2E_ZOO", "zoo_abort"), "--junit", "report.xml",
+                    "--only", "fuzz-valid", "--only", "cancel", QUICK, FEW),
+           1, NULL, "");
+    assert_int_equal(unsetenv("TMPDIR"), 0);
+    assert_int_equal(count_files("tmp"), 0);
+    FILE *file = fopen("report.xml", "re");
+    char text[16384] = "";
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    (void)fclose(file);
+    EXPECT_MATCH(
+            text,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite "
+            "name=\"*/zoo_abort.so\" "
+            "tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"1\">\n*"
+            "<testcase classname=\"zoo_abort\" name=\"fuzz-valid\">\n      <failure "
+            "message=\"*plugin &#39;zoo_abort&#39; crashed: SIGABRT*\" type=\"fuzz-valid\">*sent: "
+            "*</failure>*<skipped message=\"*</testsuites>\n");
+    assert_int_equal(system("python3 -c 'import xml.dom.minidom as x; x.parse(\"report.xml\")'"),
+                     0);
+}
+
+static void wrong_usage_is_told(void **state) {
+    (void)state;
+    EXPECT(RUN_WITH({.bare = true}, "test"), 2, "", "*test needs the FILE of a plugin*");
+    EXPECT(RUN_WITH({.bare = true}, "test", "none.so"), 3, "", "*NotFound*none.so*");
+    EXPECT(RUN_WITH({.bare = true}, "test", plugin("E2E_BUILDS", "faults"), "--only", "nonsense"),
+           2, "", "*there is no rule \"nonsense\"; see the rules: toolrack test --list*");
+    EXPECT(RUN_WITH({.bare = true}, "test", "--list"), 0, "load  *\nexamples *\n*out-of-memory *\n",
+           "");
+    EXPECT_JSON(RUN_WITH({.bare = true}, "test", "--list", "--json"), 0, "/1/rule", "\"examples\"");
+}
+
+int main(void) {
+#define CASE(function) cmocka_unit_test_setup_teardown(function, e2e_setup, e2e_teardown)
+    const struct CMUnitTest tests[] = {
+            CASE(each_fault_is_found_by_its_rule_and_by_no_other),
+            CASE(a_race_is_found),
+            CASE(a_plugin_that_does_not_load_has_one_finding),
+            CASE(what_stays_after_a_reload_is_told),
+            CASE(the_bundled_plugins_have_no_findings),
+            CASE(tools_that_need_consent_are_not_called),
+            CASE(nothing_is_left_and_junit_is_xml),
+            CASE(wrong_usage_is_told),
+    };
+#undef CASE
+    return cmocka_run_group_tests_name("author", tests, NULL, NULL);
+}
