@@ -25,6 +25,8 @@
 #define RESTARTS_MAX 20u
 /* How long a child may show no sign of life, beside the time that a call may take. */
 #define STALL_MS     5000u
+/* How long a step may take in all: what a plugin does without limits can be slow. */
+#define STEP_MS      60000u
 /* How often the parent looks for signs of life. */
 #define LOOK_MS      100
 /* Memory that a child may take beside what it has, so that a tool does not take all of it. */
@@ -173,6 +175,10 @@ void child_is_loose(struct child *child, size_t sample) {
     send_number(child, "loose", sample);
 }
 
+void child_is_bad(struct child *child, size_t sample) {
+    send_number(child, "bad", sample);
+}
+
 /* A core file of each crash would fill the disk. */
 static void limit(void) {
     struct rlimit none = {0, 0};
@@ -277,6 +283,8 @@ static void take_line(struct watching *watching, const char *text, size_t length
         session->tools[number].is_given_up = true;
     } else if (strcmp(kind, "loose") == 0 && number < session->sample_count) {
         session->samples[number].is_loose = true;
+    } else if (strcmp(kind, "bad") == 0 && number < session->sample_count) {
+        session->samples[number].is_bad = true;
     } else if (strcmp(kind, "dead") == 0) {
         session->is_dead = true;
     } else if (strcmp(kind, "end") == 0) {
@@ -325,6 +333,7 @@ static bool follow(struct watching *watching, pid_t pid, int fd) {
     uint64_t patience_ns =
             ((uint64_t)watching->session->timeout_ms * 3 + STALL_MS) * CLOCK_NS_PER_MS;
     uint64_t seen_ns = clock_now_ns();
+    const uint64_t until_ns = seen_ns + STEP_MS * CLOCK_NS_PER_MS;
     unsigned long signs = 0;
     bool is_open = true;
     for (;;) {
@@ -340,7 +349,8 @@ static bool follow(struct watching *watching, pid_t pid, int fd) {
         unsigned long now = atomic_load(&watching->now->signs);
         seen_ns = now != signs ? clock_now_ns() : seen_ns;
         signs = now;
-        if (child_interrupted() || clock_now_ns() - seen_ns > patience_ns) {
+        if (child_interrupted() || clock_now_ns() - seen_ns > patience_ns ||
+            clock_now_ns() > until_ns) {
             return true;
         }
     }
@@ -348,7 +358,7 @@ static bool follow(struct watching *watching, pid_t pid, int fd) {
 
 static void describe_end(const struct now *now, bool is_hung, int status, struct buf *out) {
     if (is_hung) {
-        buf_printf(out, "the process did not go on and was ended");
+        buf_printf(out, "the process did not go on in time and was ended");
     } else if (WIFSIGNALED(status)) {
         buf_printf(out, "the process ended by signal %d (%s)", WTERMSIG(status),
                    strsignal(WTERMSIG(status)));

@@ -44,3 +44,4 @@ void child_give_up(struct child *child, size_t tool);
 void child_is_dead(struct child *child);
 /** Say of a sample that it is loose, or bad. */
 void child_is_loose(struct child *child, size_t sample);
+void child_is_bad(struct child *child, size_t sample);

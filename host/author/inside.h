@@ -96,7 +96,7 @@ struct sample {
     bool is_stated;
     bool is_loose; /* gives other results at other times */
     bool is_late;  /* did not end in time */
-    bool is_bad;   /* crashes in the host's process */
+    bool is_bad;   /* crashes, is slow or gives something else in the host's process */
 };
 
 struct session {

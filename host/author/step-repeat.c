@@ -123,11 +123,18 @@ void step_repeat(struct child *child, struct session *session) {
 
 /* ----------------------------------------------------------------- isolation */
 
-static void compare(struct bench *bench, const struct sample *sample, const struct answer *before) {
+/* A call that ends otherwise in the host's process, or takes long there, is not made again there.
+ */
+static void compare(struct bench *bench, size_t index, const struct answer *before) {
+    const struct sample *sample = &bench->session->samples[index];
     struct answer after;
     bench_call(bench, sample->tool, sample->arguments, TOOLRACK_NO_DEADLINE, &after);
     child_count(bench->child, RULE_ISOLATION, 1);
-    if (!sample->is_loose && !same(before, &after)) {
+    bool is_other = !sample->is_loose && !same(before, &after);
+    if (is_other || after.ns > QUICK_NS) {
+        child_is_bad(bench->child, index);
+    }
+    if (is_other) {
         CLEANUP(buf_finish) struct buf came = BUF_INIT;
         answer_describe(&after, &came);
         buf_add_text(&came, " in the host's process, in a worker ");
@@ -189,7 +196,7 @@ void step_isolation(struct child *child, struct session *session) {
             for (size_t i = 0; i < session->sample_count; i++) {
                 if (session->samples[i].tool == tool &&
                     bench_is_sound(session, &session->samples[i])) {
-                    compare(&bench, &session->samples[i], &before[i]);
+                    compare(&bench, i, &before[i]);
                 }
             }
         }
