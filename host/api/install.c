@@ -206,7 +206,11 @@ static int change(struct toolrack *host, const struct toolrack_install_options *
         note_installed(&request, &done);
     }
     code = end(&request, code);
-    return code < 0 ? code : end_report(host, report, &done, ret_report, err);
+    if (code < 0) {
+        toolrack_text_unref(report);
+        return code;
+    }
+    return end_report(host, report, &done, ret_report, err);
 }
 
 int toolrack_install(struct toolrack *host, const struct toolrack_install_options *options,

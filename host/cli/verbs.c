@@ -552,7 +552,7 @@ static const char adopt_details[] =
         "then all of that holds for it. FILE is the path of the file or the id of the plugin.\n";
 
 static const char install_details[] =
-        "WHAT is a package, a file ID-VERSION.trp or its URL; an id that is looked for in the\n"
+        "WHAT is a package, a file ID-VERSION.trp, its folder or URL; an id that is looked for in the\n"
         "indexes of the configuration (\"packages\") or of --index; or an index, its URL or a\n"
         "folder that has one, if all its packages have one id. VERSION may be a range, as in\n"
         "'toolrack call'. FILE.trp.minisig beside it has the signature, by a key that\n"

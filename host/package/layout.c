@@ -131,7 +131,9 @@ static int prepare(struct layout *layout, struct toolrack_error *err) {
     }
     if (code == 0) {
         layout_collect(layout);
+        CLEANUP(closep) int above = openat(layout->root, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         int why = folder_sync(layout->root);
+        why = why < 0 ? why : above >= 0 ? folder_sync(above) : -errno;
         code = why < 0 ? cannot(layout, "sync", "", -why, err) : 0;
     }
     return code;

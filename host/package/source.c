@@ -1,5 +1,6 @@
 #include "package/source.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -365,6 +366,43 @@ static bool has_index(const char *folder) {
     return !path.failed && access(path.data, F_OK) == 0;
 }
 
+/* The only package of a folder; an empty text: there is none, or several. */
+static int find_only(const char *folder, struct buf *ret, struct toolrack_error *err) {
+    DIR *dir = opendir(folder);
+    unsigned count = 0;
+    if (dir == NULL) {
+        return error_set(err, TOOLRACK_E_IO, "cannot read the folder %s: %s", folder,
+                         strerror(errno));
+    }
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        if (entry->d_name[0] != '.' && ends_with(entry->d_name, SUFFIX) && ++count == 1) {
+            buf_printf(ret, "%s/%s", folder, entry->d_name);
+        }
+    }
+    (void)closedir(dir);
+    if (count > 1) {
+        buf_clear(ret);
+    }
+    return ret->failed ? error_oom(err) : 0;
+}
+
+/* A folder without an index, to which somebody has copied a package. */
+static int open_folder(const struct source_name *name, struct source *ret,
+                       struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf file = BUF_INIT;
+    int code = find_only(name->text, &file, err);
+    if (code == 0 && file.length == 0) {
+        code = error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "the folder %s has no " INDEX_FILE " and not exactly one file " SUFFIX
+                         "; name a file, or make an index of them: %s",
+                         name->text, COMMAND("index", name->text));
+    }
+    if (code < 0) {
+        return code;
+    }
+    return open_package(file.data, ARCHIVE_SIZE_MAX, ret, err);
+}
+
 int source_open(const struct source_judge *judge, const char *const *indexes, const char *name,
                 struct source *ret, struct toolrack_error *err) {
     struct source_name read;
@@ -375,17 +413,13 @@ int source_open(const struct source_judge *judge, const char *const *indexes, co
     }
     bool is_package =
             read.kind == SOURCE_FILE || (read.kind == SOURCE_URL && ends_with(read.text, SUFFIX));
-    if (is_package) {
-        ret->is_local = read.kind == SOURCE_FILE;
+    bool is_bare = read.kind == SOURCE_FOLDER && !has_index(read.text);
+    if (is_package || is_bare) {
+        ret->is_local = read.kind != SOURCE_URL;
         (void)snprintf(ret->version, sizeof ret->version, "%.*s", (int)SEMVER_LENGTH_MAX,
                        read.version);
-        return open_package(read.text, ARCHIVE_SIZE_MAX, ret, err);
-    }
-    if (read.kind == SOURCE_FOLDER && !has_index(read.text)) {
-        return error_set(err, TOOLRACK_E_NOT_FOUND,
-                         "the folder %s has no " INDEX_FILE "; name a file " SUFFIX
-                         " in it, or make an index of them: %s",
-                         read.text, COMMAND("index", read.text));
+        return is_bare ? open_folder(&read, ret, err)
+                       : open_package(read.text, ARCHIVE_SIZE_MAX, ret, err);
     }
     return read.kind == SOURCE_ID ? open_id(judge, indexes, &read, ret, err)
                                   : open_only(judge, &read, ret, err);

@@ -146,6 +146,8 @@ static void a_package_is_installed_from_a_file(void **state) {
     EXPECT(BARE("call", "parcel"), 3, NULL, NULL);
     EXPECT(BARE("uninstall", ID), 3, "", "*NotFound: no package '" ID "' is installed*packages\n");
     EXPECT(BARE("install", "nothing.trp", "--yes"), 3, "", "*'nothing.trp'*\n");
+    EXPECT(BARE("install", ".", "--yes"), 3, "", "*not exactly one file .trp*index .\n");
+    EXPECT(BARE("install", at("one"), "--yes"), 0, "*" ID " 1.0.0 is installed\n", NULL);
 }
 
 static void a_person_is_shown_what_it_wants_and_asked(void **state) {

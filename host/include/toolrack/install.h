@@ -17,8 +17,9 @@ extern "C" {
 /** What is to be installed. */
 struct toolrack_install_options {
     size_t size; /**< sizeof(struct toolrack_install_options) */
-    /** A file ID-VERSION.trp, its URL, a folder with an index.json, the URL of one, or an id that
-     * is looked for in the indexes; each with "@VERSION" or "@RANGE" behind it, or without. */
+    /** A file ID-VERSION.trp, its URL, a folder with an index.json or one such file, the URL of an
+     * index, or an id that is looked for in the indexes; each with "@VERSION" or "@RANGE" behind
+     * it, or without. */
     const char *name;
     /** Where ids are looked for: URLs or folders, NULL-terminated; NULL: those of the
      * configuration. */
