@@ -375,7 +375,7 @@ static uint64_t expected_size(const struct manifest *manifest, uint64_t manifest
 static int unpack(struct source *source, int folder, struct manifest *ret,
                   struct toolrack_error *err) {
     uint64_t size;
-    uint64_t manifest_size;
+    uint64_t manifest_size = 0;
     CLEANUP(read_freep) struct archive *archive = NULL;
     int code = measure(source, &size, err);
     if (code == 0) {

@@ -73,25 +73,26 @@ static void write_text(const char *name, const char *text, mode_t mode) {
     "{\"name\": \"" name "\", \"version\": \"1.0.0\", \"permission\": \"safe\", \"pin\": \"" PIN \
     "\"" more "}"
 
-static const char
-        whole[] = HEAD ", \"description\": \"Says \\\"hello\\\"\", \"vendor\": \"Ex\\u00e4mple\", "
-                       "\"license\": \"MIT\", "
-                       "\"homepage\": \"https://example.org\", \"later\": {\"x\": [1]}, "
-                       "\"capabilities\": [\"read:/srv\", \"network:*:443\"], "
-                       "\"tools\": [" TOOL(
-                               "wipe",
-                               ", \"hints\": [\"destructive\", \"unheard\"], \"description\": "
-                               "\"d\"") ", " TOOL("greet",
-                                                  ", \"hints\": [\"read_only\", \"idempotent\", "
-                                                  "\"open_world\"]") "], "
-                                                                     "\"files\": [" FILE_OF("x86_"
-                                                                                            "64-"
-                                                                                            "gnu/"
-                                                                                            "hello."
-                                                                                            "so") ", " FILE_OF(
-                                                                             "aarch64-musl/"
-                                                                             "hello.so") ","
-                                                                                         " " FILE_OF("README.md") ", " FILE_OF("LICENSE") "]}";
+static const char whole[] = HEAD
+        ", \"description\": \"Says \\\"hello\\\"\", \"vendor\": \"Ex\\u00e4mple\", "
+        "\"license\": \"MIT\", "
+        "\"homepage\": \"https://example.org\", \"later\": {\"x\": [1]}, "
+        "\"capabilities\": [\"read:/srv\", \"network:*:443\"], "
+        "\"tools\": [" TOOL(
+                "wipe",
+                ", \"hints\": [\"destructive\", \"unheard\"], \"description\": "
+                "\"d\"") ", " TOOL("greet",
+                                   ", \"hints\": [\"read_only\", \"idempotent\", "
+                                   "\"open_world\"]") "], "
+                                                      "\"files\": [" FILE_OF(
+                                                              "x86_"
+                                                              "64-"
+                                                              "gnu/"
+                                                              "hello."
+                                                              "so") ", " FILE_OF("aarch64-musl/"
+                                                                                 "hello.so") ","
+                                                                                             " " FILE_OF("README.md") ", " FILE_OF(
+                                                                                                     "LICENSE") "]}";
 
 static int parse(const char *text, struct manifest *ret) {
     return manifest_parse(text, strlen(text), ret, &err);
