@@ -15,10 +15,9 @@
 #include "base/file.h"
 #include "base/own-folder.h"
 #include "store/database.h"
+#include "store/kept-rows.h"
 
 #define START_CACHE_FILE "start.cache"
-/* Of the rows together; what is longer is not kept. */
-#define ROWS_SIZE_MAX    (256u * 1024)
 /* For how long the store's file must not have been written to: some file systems know whole
  * seconds. */
 #define SETTLED_S        2
@@ -51,12 +50,7 @@ struct start_cache {
     bool is_valid;
     bool is_changed;
     int schema;
-    struct buf rows; /* for each statement struct entry, its key and its rows */
-};
-
-struct entry {
-    uint32_t key_size;
-    uint32_t rows_size;
+    struct buf rows; /* kept-rows.h */
 };
 
 /* --------------------------------------------------------------- the store's file */
@@ -115,7 +109,7 @@ static bool read_rows(struct start_cache *cache, const char *folder) {
     }
     if (read(fd, &header, sizeof header) != (ssize_t)sizeof header ||
         memcmp(header.magic, magic, sizeof magic) != 0 || !is_same(&header.stamp, &cache->stamp) ||
-        header.size > ROWS_SIZE_MAX || header.schema < 1 || header.schema > SCHEMA_NUMBER ||
+        header.size > KEPT_ROWS_SIZE_MAX || header.schema < 1 || header.schema > SCHEMA_NUMBER ||
         !buf_reserve(&cache->rows, header.size) ||
         read(fd, cache->rows.data, header.size) != (ssize_t)header.size) {
         return false;
@@ -129,7 +123,7 @@ static bool read_rows(struct start_cache *cache, const char *folder) {
 void start_cache_save(const struct start_cache *cache, const struct store *store) {
     struct stamp now;
     if (cache == NULL || !cache->is_changed || !cache->is_settled || cache->rows.failed ||
-        cache->rows.length > ROWS_SIZE_MAX || !read_stamp(store, &now) ||
+        cache->rows.length > KEPT_ROWS_SIZE_MAX || !read_stamp(store, &now) ||
         !is_same(&now, &cache->stamp)) {
         return;
     }
@@ -157,143 +151,18 @@ void start_cache_save(const struct start_cache *cache, const struct store *store
 
 /* ------------------------------------------------------------------------- rows */
 
-static void add_value(struct buf *out, const struct value *value) {
-    bool has_data = value->kind == VALUE_TEXT || value->kind == VALUE_BYTES;
-    uint64_t words[3] = {value->kind, value->kind == VALUE_NUMBER ? (uint64_t)value->number : 0,
-                         has_data ? value->size : 0};
-    buf_add(out, words, sizeof words);
-    buf_add(out, value->data, has_data ? value->size : 0);
-}
-
-/* The statement and its parameters. */
-static void add_key(struct buf *out, const char *sql, const struct value *values) {
-    buf_add(out, sql, strlen(sql) + 1);
-    for (; values->kind != VALUE_END; values++) {
-        add_value(out, values);
-    }
-}
-
-/* What is read in order; a cache that passed the sum is whole, but is not believed to be. */
-struct reader {
-    const char *at;
-    size_t left;
-};
-
-static const char *take(struct reader *reader, size_t size) {
-    if (reader->left < size) {
-        return NULL;
-    }
-    const char *taken = reader->at;
-    reader->at += size;
-    reader->left -= size;
-    return taken;
-}
-
-static bool take_value(struct reader *reader, struct arena *arena, struct value *ret) {
-    uint64_t words[3];
-    const char *from = take(reader, sizeof words);
-    if (from == NULL) {
-        return false;
-    }
-    memcpy(words, from, sizeof words);
-    *ret = (struct value){.kind = VALUE_NULL};
-    switch (words[0]) {
-    case VALUE_NUMBER: *ret = value_number((int64_t)words[1]); return true;
-    case VALUE_TEXT:
-    case VALUE_BYTES: break;
-    default: return words[0] == VALUE_NULL;
-    }
-    from = take(reader, words[2]);
-    ret->kind = words[0] == VALUE_TEXT ? VALUE_TEXT : VALUE_BYTES;
-    ret->size = words[2];
-    ret->data = from != NULL ? arena_copy(arena, from, ret->size) : NULL;
-    return ret->data != NULL;
-}
-
-static bool take_rows(struct reader *reader, struct rows *ret) {
-    uint64_t counts[2];
-    const char *from = take(reader, sizeof counts);
-    if (from == NULL) {
-        return false;
-    }
-    memcpy(counts, from, sizeof counts);
-    uint64_t count = counts[0] * counts[1];
-    if (counts[0] > ROWS_SIZE_MAX || counts[1] > ROWS_SIZE_MAX ||
-        count > reader->left / sizeof(uint64_t)) {
-        return false;
-    }
-    ret->columns = counts[0];
-    ret->values = calloc(count + 1, sizeof *ret->values);
-    for (uint64_t i = 0; i < count; i++) {
-        if (ret->values == NULL || !take_value(reader, &ret->arena, &ret->values[i])) {
-            return false;
-        }
-    }
-    ret->count = counts[1];
-    ret->room = counts[1];
-    return ret->values != NULL;
-}
-
-/* The rows of a key, to be read; false: they are not there. */
-static bool find_entry(const struct start_cache *cache, const struct buf *key,
-                       struct reader *ret_rows) {
-    struct reader reader = {.at = cache->rows.data, .left = cache->rows.length};
-    const char *from;
-    while ((from = take(&reader, sizeof(struct entry))) != NULL) {
-        struct entry entry;
-        memcpy(&entry, from, sizeof entry);
-        const char *own_key = take(&reader, entry.key_size);
-        const char *rows = take(&reader, entry.rows_size);
-        if (own_key == NULL || rows == NULL) {
-            return false;
-        }
-        if (entry.key_size == key->length && memcmp(own_key, key->data, key->length) == 0) {
-            *ret_rows = (struct reader){.at = rows, .left = entry.rows_size};
-            return true;
-        }
-    }
-    return false;
-}
-
 bool start_cache_find(const struct start_cache *cache, const char *sql, const struct value *values,
                       struct rows *ret_rows) {
-    CLEANUP(buf_finish) struct buf key = BUF_INIT;
-    struct reader reader;
-    add_key(&key, sql, values);
-    if (key.failed || !find_entry(cache, &key, &reader)) {
-        return false;
-    }
-    bool is_whole = take_rows(&reader, ret_rows);
-    if (!is_whole) {
-        rows_finish(ret_rows);
-    }
-    return is_whole;
+    return kept_rows_find(cache->rows.data, cache->rows.length, sql, values, ret_rows);
 }
 
 void start_cache_add(struct start_cache *cache, int schema, const char *sql,
                      const struct value *values, const struct rows *rows) {
-    if (cache->rows.failed || cache->rows.length > ROWS_SIZE_MAX) {
-        return;
+    if (!cache->rows.failed && cache->rows.length <= KEPT_ROWS_SIZE_MAX &&
+        kept_rows_add(&cache->rows, sql, values, rows)) {
+        cache->schema = schema;
+        cache->is_changed = true;
     }
-    CLEANUP(buf_finish) struct buf key = BUF_INIT;
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    uint64_t counts[2] = {rows->columns, rows->count};
-    struct reader known;
-    add_key(&key, sql, values);
-    if (!key.failed && find_entry(cache, &key, &known)) {
-        return; /* read twice, or known before something else was missing */
-    }
-    buf_add(&text, counts, sizeof counts);
-    for (size_t i = 0; i < rows->count * rows->columns; i++) {
-        add_value(&text, &rows->values[i]);
-    }
-    struct entry entry = {.key_size = (uint32_t)key.length, .rows_size = (uint32_t)text.length};
-    cache->rows.failed = key.failed || text.failed || text.length > ROWS_SIZE_MAX;
-    buf_add(&cache->rows, &entry, sizeof entry);
-    buf_add(&cache->rows, key.data, key.length);
-    buf_add(&cache->rows, text.data, text.length);
-    cache->schema = schema;
-    cache->is_changed = true;
 }
 
 /* ------------------------------------------------------------------------- life */
