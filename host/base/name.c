@@ -16,6 +16,18 @@ bool name_valid(const char *name) {
     return true;
 }
 
+bool name_valid_id(const char *id) {
+    if (!ascii_is_word_start(id[0])) {
+        return false;
+    }
+    for (size_t i = 1; id[i] != '\0'; i++) {
+        if ((!ascii_is_word(id[i]) && id[i] != '-' && id[i] != '.') || i == NAME_LENGTH_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static unsigned min_of(unsigned a, unsigned b) {
     return a < b ? a : b;
 }

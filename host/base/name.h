@@ -12,6 +12,10 @@
 /** Whether `name` matches ^[A-Za-z_][A-Za-z0-9_-]{0,63}$, which every provider accepts. */
 bool name_valid(const char *name);
 
+/** Whether `id` matches ^[A-Za-z_][A-Za-z0-9_.-]{0,63}$, the rule of plugin ids: a tool's name,
+ * with dots. */
+bool name_valid_id(const char *id);
+
 __extension__ typedef unsigned __int128 name_product;
 
 static inline uint64_t name_mix(uint64_t hash, uint64_t word) {

@@ -113,6 +113,7 @@ int verb_plugins(struct cli *cli);
 int verb_statistics(struct cli *cli);
 int verb_check(struct cli *cli);
 int verb_test(struct cli *cli);
+int verb_new(struct cli *cli);
 int verb_token(struct cli *cli);
 int verb_tasks(struct cli *cli);
 int verb_runs(struct cli *cli);

@@ -117,6 +117,10 @@ struct options {
     const char *junit;
     bool allow_dangerous;
 
+    const char *language;
+    bool json_tool;
+    bool resources;
+
     const char *owner;
     const char *profile;
     const char *print_config;

@@ -412,6 +412,25 @@ static const char check_details[] =
         "command\n"
         "line, and 3 if a file is not there.\n";
 
+static const char new_details[] =
+        "Makes the folder NAME with a plugin of that id: its source, its build, a unit test, "
+        "calls\n"
+        "with their results (cases.json), README.md, LICENSE (MIT; write your name into it),\n"
+        ".gitignore and a workflow for GitHub. It builds and passes its tests as it is, and the\n"
+        "commands for that are printed. An empty folder of that name is used, any other file is\n"
+        "left as it is.\n"
+        "The plugin has a typed tool, with --json-tool one that brings its own schema; with\n"
+        "--resources it also has something to read by a URI. C is the default of --lang.\n";
+
+static const struct option_spec new_options[] = {
+        {"lang", "L", "c, c++ or rust", OPTION_TEXT, MEMBER(language)},
+        {"json-tool", NULL, "with a tool that brings its own JSON Schema", OPTION_FLAG,
+         MEMBER(json_tool)},
+        {"resources", NULL, "with resources, which clients read by their URI", OPTION_FLAG,
+         MEMBER(resources)},
+        {0},
+};
+
 static const char name_details[] =
         "NAME means all versions of a tool, future ones included; NAME@VERSION means one.\n"
         "The setting is stored in the state folder.\n";
@@ -867,6 +886,8 @@ const struct verb cli_verbs[] = {
          keys_details, keys_options, 0, 2, false, verb_keys},
         {"test", "[--list] [FILE]", "put a plugin to the test", test_details, test_options, 0, 1,
          false, verb_test},
+        {"new", "NAME", "make the folder of a new plugin", new_details, new_options, 1, 1, false,
+         verb_new},
         {"why", "NAME", "explain a plugin's state", why_details, why_options, 1, 1, true, verb_why,
          .tells_all = true, .relayed = RELAYED_SHOWS, .takes_file = true},
         {"release", "NAME", "let a plugin run again that is in quarantine or has failed",

@@ -37,7 +37,6 @@ struct descriptor_memory {
 
 #define PLUGIN_FLAGS_KNOWN \
     (TR_THREAD_SAFE | TR_STARTS_THREADS | TR_PLUGIN_RESOURCES | TR_PLUGIN_PROMPTS)
-#define PLUGIN_ID_MAX 64u
 
 #define W(field) RECORD_WORD(struct tr_plugin, field)
 static const struct record_shape plugin_shape = {
@@ -136,19 +135,6 @@ static bool read_plugin_record(struct reader *reader, const struct elf_symbol *s
     }
     return reader_record(reader, &plugin_shape, symbol->address, head.size, FINDING_ELF_SYMBOL, to,
                          ret);
-}
-
-/* ^[A-Za-z_][A-Za-z0-9_.-]{0,63}$: a tool's name, with dots. */
-static bool is_plugin_id(const char *id) {
-    size_t length = strlen(id);
-    if (length == 0 || length > PLUGIN_ID_MAX || id[0] == '.') {
-        return false;
-    }
-    char plain[PLUGIN_ID_MAX + 1];
-    for (size_t i = 0; i <= length; i++) {
-        plain[i] = id[i] == '.' ? '-' : id[i];
-    }
-    return name_valid(plain);
 }
 
 static void check_capability(struct reader *reader, const struct tr_capability *capability) {
@@ -302,7 +288,7 @@ static void read_plugin(struct reader *reader, const struct elf_symbol *symbol,
                                 sizeof plugin_texts / sizeof plugin_texts[0]);
     if ((bad & 1u << TEXT_ID) != 0) {
         /* it has a finding */
-    } else if (plugin->id == NULL || !is_plugin_id(plugin->id)) {
+    } else if (plugin->id == NULL || !name_valid_id(plugin->id)) {
         reader_report(reader, FINDING_PLUGIN_ID, "\"%.*s\" cannot be the id of a plugin",
                       FINDING_SHOWN_MAX, plugin->id == NULL ? "" : plugin->id);
     } else if (is_reserved_id(plugin->id) &&

@@ -42,30 +42,6 @@ awk -v dir="$work" '
     on { print >(name ".expected") }
 ' "$readme"
 
-# Does the file $2 read as the file $1 says?
-matches() {
-    awk -v wanted="$1" '
-        function pattern(line) {
-            gsub(/[][\\.*+?(){}|^$]/, "\\\\&", line)
-            gsub(/\\\.\\\.\\\./, ".*", line)
-            return "^" line "$"
-        }
-        BEGIN {
-            while ((getline line <wanted) > 0) want[++w] = line
-        }
-        { have[NR] = $0 }
-        function fits(i, j,    k) {
-            if (i > w) return j > NR
-            if (want[i] == "...") {
-                for (k = j; k <= NR + 1; k++) if (fits(i + 1, k)) return 1
-                return 0
-            }
-            return j <= NR && have[j] ~ pattern(want[i]) && fits(i + 1, j + 1)
-        }
-        END { exit !fits(1, 1) }
-    ' "$2"
-}
-
 for script in "$work"/case-*.sh; do
     name=${script%.sh}
     bash "$script" >"$work/out" 2>&1 </dev/null

@@ -37,6 +37,30 @@ prints() {
     report "$name" "$status"
 }
 
+# Does the file $2 read as the file $1 says? There, "..." stands for any text within a line and, alone on a line, for any lines.
+matches() {
+    awk -v wanted="$1" '
+        function pattern(line) {
+            gsub(/[][\\.*+?(){}|^$]/, "\\\\&", line)
+            gsub(/\\\.\\\.\\\./, ".*", line)
+            return "^" line "$"
+        }
+        BEGIN {
+            while ((getline line <wanted) > 0) want[++w] = line
+        }
+        { have[NR] = $0 }
+        function fits(i, j,    k) {
+            if (i > w) return j > NR
+            if (want[i] == "...") {
+                for (k = j; k <= NR + 1; k++) if (fits(i + 1, k)) return 1
+                return 0
+            }
+            return j <= NR && have[j] ~ pattern(want[i]) && fits(i + 1, j + 1)
+        }
+        END { exit !fits(1, 1) }
+    ' "$2"
+}
+
 finish() {
     echo "1..$count"
     exit "$bad"

@@ -23,7 +23,7 @@ function __toolrack_models
     toolrack (__toolrack_globals) models 2>/dev/null </dev/null | tail -n +2 | string match -r '^\S+'
 end
 
-set -l verbs list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check test pack sign verify keys version help
+set -l verbs list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check test pack sign verify keys new version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -92,6 +92,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a pack -d 'Mak
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a sign -d 'Sign a package'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a verify -d 'Verify the signature of a package'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a keys -d 'List or change the keys that may sign packages'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a new -d 'Make the folder of a new plugin'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a version -d 'Print the version'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Print help'
 
@@ -244,4 +245,7 @@ complete -c toolrack -n '__fish_seen_subcommand_from test' -l timeout -x -d 'How
 complete -c toolrack -n '__fish_seen_subcommand_from test' -l grant -x -d 'Allow the plugin this'
 complete -c toolrack -n '__fish_seen_subcommand_from test' -l allow-dangerous -d 'Call tools that need consent or a grant, too'
 complete -c toolrack -n '__fish_seen_subcommand_from test' -l junit -r -F -d 'Write the report as JUnit XML, too'
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch mcp log decisions statistics check test pack sign verify keys version'
+complete -c toolrack -n '__fish_seen_subcommand_from new' -l lang -x -a 'c c++ rust' -d 'In this language'
+complete -c toolrack -n '__fish_seen_subcommand_from new' -l json-tool -d 'With a tool that brings its own schema'
+complete -c toolrack -n '__fish_seen_subcommand_from new' -l resources -d 'With resources'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch mcp log decisions statistics check test pack sign verify keys new version'
