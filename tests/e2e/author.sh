@@ -9,3 +9,4 @@ export TOOLRACK_BUILTIN_DIR=$work/none
 export PKG_CONFIG_PATH=$E2E_BUILD/meson-uninstalled
 export LD_LIBRARY_PATH=$E2E_BUILD/host
 PATH=$E2E_BUILD/host/cli:$PATH
+[ -z "$E2E_RUSTC" ] || PATH=${E2E_RUSTC%/*}:$PATH

@@ -43,7 +43,7 @@ walk() { # BLOCK
 
 blocks=0
 for block in "$work"/block-*; do
-    if grep -q -- '--lang rust' "$block/01.sh" && ! command -v rustc >/dev/null; then
+    if grep -q -- '--lang rust' "$block/01.sh" && [ -z "$E2E_RUSTC" ]; then
         count=$((count + 1))
         echo "ok $count - ${block##*/}: a plugin in Rust # SKIP there is no rustc"
     else
@@ -51,5 +51,5 @@ for block in "$work"/block-*; do
     fi
     blocks=$((blocks + 1))
 done
-passes "the guide is there in each language" [ "$blocks" -eq 2 ]
+passes "the guide is there in each language" [ "$blocks" -eq 3 ]
 finish
