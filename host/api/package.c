@@ -281,24 +281,39 @@ static int compare_signed(const struct verifying *verifying, struct toolrack_err
                                signature->id, signature->version, manifest->id, manifest->version);
 }
 
+static int verify(struct toolrack *host, const char *file, const char *key,
+                  struct verifying *verifying, struct toolrack_error *err) {
+    int code = hold(file, &verifying->held, err);
+    code = code == 0 ? sign_read_signature(file, &verifying->signature, err) : code;
+    if (code == 0 && key != NULL) {
+        code = verify_with(verifying, key, err);
+    } else if (code == 0) {
+        code = keyring_read(host->store, &verifying->ring, err);
+        code = code == 0 ? keyring_verify(&verifying->ring, verifying->held, &verifying->signature,
+                                          &verifying->key, err)
+                         : code;
+    }
+    code = code == 0 ? archive_unpack(verifying->held, -1, &verifying->manifest, err) : code;
+    return code == 0 ? compare_signed(verifying, err) : code;
+}
+
+static int verify_in(struct toolrack *host, const char *file, struct verifying *verifying,
+                     struct toolrack_error *err) {
+    HOST_SCOPE(host);
+    return verify(host, file, NULL, verifying, err);
+}
+
 int toolrack_verify(struct toolrack *host, const char *file, const char *key,
                     struct toolrack_text **ret, struct toolrack_error *err) {
     char id[KEY_ID_ROOM];
     CLEANUP(verifying_finish) struct verifying verifying = {.held = -1};
     keyring_init(&verifying.ring);
     manifest_init(&verifying.manifest);
-    int code = hold(file, &verifying.held, err);
-    code = code == 0 ? sign_read_signature(file, &verifying.signature, err) : code;
-    if (code == 0 && key != NULL) {
-        code = verify_with(&verifying, key, err);
-    } else if (code == 0) {
-        code = keyring_read(host->store, &verifying.ring, err);
-        code = code == 0 ? keyring_verify(&verifying.ring, verifying.held, &verifying.signature,
-                                          &verifying.key, err)
-                         : code;
+    if (host == NULL && key == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID, "there is no host, whose keys it would be");
     }
-    code = code == 0 ? archive_unpack(verifying.held, -1, &verifying.manifest, err) : code;
-    code = code == 0 ? compare_signed(&verifying, err) : code;
+    int code = key != NULL ? verify(NULL, file, key, &verifying, err)
+                           : verify_in(host, file, &verifying, err);
     if (code < 0) {
         return code;
     }

@@ -13,6 +13,9 @@ static_assert(KEY_SECRET_SIZE == crypto_sign_SECRETKEYBYTES, "what libsodium mak
 
 #define CHECKSUM_SIZE 32u
 
+/* Of a secret key as text. */
+#define SECRET_TEXT_MAX 512u
+
 /* The bytes that the base64 of each text stands for. */
 struct public_bytes {
     uint8_t algorithm[2];
@@ -290,6 +293,10 @@ int secret_key_write(const struct secret_key *secret, const char *password,
     if (password != NULL && !encrypt(&bytes, password, cost)) {
         return error_set(err, TOOLRACK_E_NO_MEMORY,
                          "there is not enough memory to encrypt the secret key");
+    }
+    /* Growing would leave parts of the key in memory that is free. */
+    if (!buf_reserve(out, SECRET_TEXT_MAX)) {
+        return error_oom(err);
     }
     buf_add_text(out, LINES_UNTRUSTED "minisign encrypted secret key\n");
     line_encode(&bytes, sizeof bytes, out);

@@ -33,12 +33,14 @@ static int open_regular(const char *path, struct stat *ret_status, struct toolra
     return opened;
 }
 
+/* The room is there from the start: growing would leave parts of a secret in memory that is free.
+ */
 static int read_all(int fd, const char *path, size_t max, struct buf *out,
                     struct toolrack_error *err) {
+    if (!buf_reserve(out, max + 1)) {
+        return error_oom(err);
+    }
     for (;;) {
-        if (!buf_reserve(out, max + 1)) {
-            return error_oom(err);
-        }
         ssize_t length = read(fd, out->data + out->length, max + 1 - out->length);
         if (length < 0 && errno != EINTR) {
             return fail_open(path, err);

@@ -5,7 +5,8 @@
 
 #include "package/signature.h"
 
-/** Read a whole file of at most `max` bytes; `secret`: only one that nobody else can read.
+/** Read a whole file of at most `max` bytes into an empty buffer; `secret`: only one that nobody
+ * else can read.
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_REFUSED: others could read
  *         the secret; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int sign_read_text(const char *path, size_t max, bool secret, struct buf *out,

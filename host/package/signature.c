@@ -40,6 +40,10 @@ int signature_hash(int fd, uint64_t size_max, uint8_t ret[SIGNATURE_HASH_SIZE], 
     unsigned char bytes[READ_SIZE];
     uint64_t at = 0;
     crypto_generichash_state state;
+    if (sodium_init() < 0) { /* it finds the fastest way on this processor */
+        return error_set(err, TOOLRACK_E_IO,
+                         "libsodium cannot start: there is no source of random numbers");
+    }
     (void)crypto_generichash_init(&state, NULL, 0, SIGNATURE_HASH_SIZE);
     for (;;) {
         ssize_t length = pread(fd, bytes, sizeof bytes, (off_t)at);
