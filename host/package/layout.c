@@ -487,22 +487,39 @@ int layout_begin(const struct layout *layout, char ret_name[LAYOUT_PATH_MAX],
 }
 
 /* Let a link lead to a version's plugin file, in one step. */
-static int set_link(const struct layout *layout, const struct installed *one,
-                    struct toolrack_error *err) {
+static int exchange_link(const struct layout *layout, const struct installed *one, const char *name,
+                         struct toolrack_error *err) {
     static const char draft[] = "incoming/link";
     char target[LAYOUT_PATH_MAX * 2 + 8];
-    char name[LAYOUT_PATH_MAX];
     (void)snprintf(target, sizeof target, "../%s/%s", one->folder, one->plugin);
-    if (!link_name(name, one->trust, one->id) || strlen(target) >= LAYOUT_PATH_MAX) {
+    if (strlen(target) >= LAYOUT_PATH_MAX) {
         return too_long(err);
     }
     (void)unlinkat(layout->root, draft, 0);
-    if (symlinkat(target, layout->root, draft) < 0 ||
-        renameat(layout->root, draft, layout->root, name) < 0) {
-        return cannot(layout, "make the link", name, errno, err);
+    return symlinkat(target, layout->root, draft) == 0 &&
+                           renameat(layout->root, draft, layout->root, name) == 0
+                   ? 0
+                   : cannot(layout, "make the link", name, errno, err);
+}
+
+/* The same, on the disk. If it cannot be put there, the link leads to what it led to before.
+ * @param before  NULL: there was no link */
+static int set_link(const struct layout *layout, const struct installed *one,
+                    const struct installed *before, struct toolrack_error *err) {
+    char name[LAYOUT_PATH_MAX];
+    struct toolrack_error unheard;
+    int code = link_name(name, one->trust, one->id) ? exchange_link(layout, one, name, err)
+                                                    : too_long(err);
+    if (code < 0) {
+        return code;
     }
-    int code = sync_folder_of(layout, name);
-    return code < 0 ? cannot(layout, "sync the folder of", name, -code, err) : 0;
+    int why = sync_folder_of(layout, name);
+    if (why < 0 && before != NULL) {
+        (void)exchange_link(layout, before, name, &unheard);
+    } else if (why < 0) {
+        (void)unlinkat(layout->root, name, 0);
+    }
+    return why < 0 ? cannot(layout, "sync the folder of", name, -why, err) : 0;
 }
 
 /* Move what is whole below content/, under a name that nothing had. */
@@ -533,7 +550,8 @@ int layout_install(const struct layout *layout, const char *incoming, struct ins
     struct installed before;
     int code = layout_find(layout, new->id, &before, err);
     new->previous[0] = '\0';
-    if (code == 0) {
+    bool has_before = code == 0;
+    if (has_before) {
         (void)snprintf(new->previous, sizeof new->previous, "%s", before.folder);
     } else if (code == TOOLRACK_E_NO_MEMORY) {
         return code;
@@ -543,7 +561,7 @@ int layout_install(const struct layout *layout, const char *incoming, struct ins
         code = place(layout, incoming, new, err);
     }
     if (code == 0) {
-        code = set_link(layout, new, err);
+        code = set_link(layout, new, has_before ? &before : NULL, err);
     }
     return code;
 }
@@ -595,7 +613,7 @@ int layout_go_back(const struct layout *layout, const struct installed *now, str
         code = note_left(layout, now, err);
     }
     if (code == 0) {
-        code = set_link(layout, ret, err);
+        code = set_link(layout, ret, now, err);
     }
     return code;
 }
@@ -610,9 +628,11 @@ int layout_remove(const struct layout *layout, const struct installed *one,
     if (unlinkat(layout->root, name, 0) < 0 && errno != ENOENT) {
         return cannot(layout, "remove", name, errno, err);
     }
-    int code = sync_folder_of(layout, name);
-    if (code < 0) {
-        return cannot(layout, "sync the folder of", name, -code, err);
+    int why = sync_folder_of(layout, name);
+    if (why < 0) {
+        struct toolrack_error unheard;
+        (void)exchange_link(layout, one, name, &unheard);
+        return cannot(layout, "sync the folder of", name, -why, err);
     }
     (void)unlinkat(layout->root, left, 0);
     layout_collect(layout);

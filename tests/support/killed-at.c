@@ -1,11 +1,14 @@
 /* killed-at.c - loaded before a program (LD_PRELOAD), it kills the program at the n-th call that
  * changes a folder or puts something on the disk, before that call does anything: n is KILLED_AT in
- * the environment. So what a crash leaves is seen after each step.
+ * the environment. So what a crash leaves is seen after each step. With FAILED_AT that call fails
+ * instead, as if the disk were full.
  *
  * The program itself has nothing for it. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -13,12 +16,15 @@
 
 static atomic_ulong calls;
 
-static void step(void) {
-    const char *at = getenv("KILLED_AT");
+/* Returns whether this call fails. */
+static bool step(void) {
+    const char *killed = getenv("KILLED_AT");
+    const char *failed = getenv("FAILED_AT");
     unsigned long call = atomic_fetch_add(&calls, 1) + 1;
-    if (at != NULL && call == strtoul(at, NULL, 10)) {
+    if (killed != NULL && call == strtoul(killed, NULL, 10)) {
         (void)kill(getpid(), SIGKILL);
     }
+    return failed != NULL && call == strtoul(failed, NULL, 10);
 }
 
 #define STEP(result, name, parameters, ...)                         \
@@ -29,7 +35,10 @@ static void step(void) {
             void *found = dlsym(RTLD_NEXT, #name);                  \
             real = next = *(result(**) parameters)(void *)(&found); \
         }                                                           \
-        step();                                                     \
+        if (step()) {                                               \
+            errno = ENOSPC;                                         \
+            return -1;                                              \
+        }                                                           \
         return next(__VA_ARGS__);                                   \
     }
 
