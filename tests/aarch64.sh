@@ -1,14 +1,22 @@
 #!/usr/bin/env bash
-# aarch64.sh FOLDER [SIGNATURES]: unit/test-direct.c for AArch64, under qemu.
+# aarch64.sh FOLDER direct [SIGNATURES] | modules | reader: what differs with the processor, for AArch64 under qemu.
 #
-# What is called directly differs with the processor. The test needs three libraries of the other processor, which are
-# taken from Debian into FOLDER; apt gets lists and a cache of its own, so that the system's stay as they are.
+#   direct   unit/direct: calls of C functions, against libffi
+#   modules  unit/base and unit/schema: the modules that need nothing of the machine
+#   reader   the static reader of plugins and the rules of `check`, built for both processors (cross/reader.c): both say the
+#            same of the same files, which are plugins for both, and of each planted fault in a plugin for either
+#
+# The programs need libraries of the other processor, which are taken from Debian into FOLDER; apt gets lists and a cache of
+# its own, so that the system's stay as they are.
 set -euo pipefail
-folder=$(realpath -m "${1:?usage: aarch64.sh FOLDER [SIGNATURES]}")
-signatures=${2:-20000}
+readonly usage='usage: aarch64.sh FOLDER direct [SIGNATURES] | modules | reader'
+folder=$(realpath -m "${1:?$usage}")
+part=${2:?$usage}
+signatures=${3:-20000}
 cd "$(dirname "$0")/.."
 readonly triplet=aarch64-linux-gnu
 readonly root=$folder/root lib=$folder/root/usr/lib/$triplet
+readonly flags=(-std=gnu11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Ihost -Ihost/include -Iplugin-sdk/include -Itests/support)
 
 # PACKAGE... of a release of Debian, unpacked into the root.
 take() { # RELEASE PACKAGE...
@@ -32,17 +40,67 @@ take() { # RELEASE PACKAGE...
 take_libraries() {
     # shellcheck source=/dev/null
     . /etc/os-release
-    take "$VERSION_CODENAME" libffi-dev libffi8 libcmocka-dev libcmocka0
+    take "$VERSION_CODENAME" libffi-dev libffi8 libcmocka-dev libcmocka0 libpcre2-dev libpcre2-8-0
     if [[ $VERSION_CODENAME == bookworm ]]; then
         take trixie libyyjson-dev libyyjson0
     else
         take "$VERSION_CODENAME" libyyjson-dev libyyjson0
     fi
-    touch "$root/complete"
+    touch "$root/complete-2"
 }
 
-[[ -e $root/complete ]] || take_libraries
-"$triplet-gcc" -std=gnu11 -O2 -D_GNU_SOURCE -Wall -Wextra -Werror -Ihost -Ihost/include -Iplugin-sdk/include -Itests/support \
-    "-I$root/usr/include" "-I$root/usr/include/$triplet" tests/unit/test-direct.c host/ffi/*.c host/base/*.c \
-    -Wl,--wrap=ffi_call "-L$lib" -lffi -lyyjson -lcmocka -lm -o "$folder/test-direct"
-TEST_SIGNATURES=$signatures exec qemu-aarch64 -L "/usr/$triplet" -E "LD_LIBRARY_PATH=$lib" "$folder/test-direct"
+# Build a program for AArch64.
+build() { # NAME SOURCE-OR-OPTION...
+    "$triplet-gcc" "${flags[@]}" "-I$root/usr/include" "-I$root/usr/include/$triplet" "${@:2}" "-L$lib" -lffi -lyyjson -lpcre2-8 \
+        -lcmocka -lm -o "$folder/$1"
+}
+
+run() { # NAME ARGUMENT...
+    qemu-aarch64 -L "/usr/$triplet" -E "LD_LIBRARY_PATH=$lib" "$folder/$1" "${@:2}"
+}
+
+run_direct() {
+    build test-direct tests/unit/test-direct.c host/ffi/*.c host/base/*.c -Wl,--wrap=ffi_call
+    TEST_SIGNATURES=$signatures run test-direct
+}
+
+run_modules() {
+    build test-base tests/unit/test-base.c host/base/*.c
+    run test-base
+    build test-schema tests/unit/test-schema.c tests/support/failing-malloc.c host/schema/*.c host/base/*.c \
+        -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+    run test-schema
+}
+
+# The planted faults of C, as plugins for a processor.
+build_planted() { # FOLDER COMPILER
+    local name
+    mkdir -p "$1"
+    while read -r name; do
+        "$2" -O2 -fPIC -shared -fvisibility=hidden -Iplugin-sdk/include "-DFAULT_$name" tests/e2e/planted/planted.c -pthread \
+            -o "$1/${name,,}.so"
+    done < <(grep -o 'FAULT_[A-Z0-9_]*' tests/e2e/planted/planted.c | sed 's/FAULT_//' | sort -u | grep .)
+}
+
+run_reader() {
+    local files sources=(tests/cross/reader.c host/base/*.c host/plugin/*.c host/schema/*.c)
+    build reader "${sources[@]}"
+    gcc "${flags[@]}" "${sources[@]}" -lyyjson -lpcre2-8 -lm -o "$folder/reader-here"
+    build_planted "$folder/planted/here" gcc
+    build_planted "$folder/planted/there" "$triplet-gcc"
+    files=(tests/e2e/check/*.so tests/abi/corpus/*.so "$folder"/planted/*/*.so)
+    run reader "${files[@]}" >"$folder/said-there"
+    "$folder/reader-here" "${files[@]}" >"$folder/said-here"
+    diff "$folder/said-here" "$folder/said-there"
+    # The same source for both has the same faults.
+    "$folder/reader-here" "$folder"/planted/here/*.so | sed 's/, x86-64$//' >"$folder/faults-here"
+    "$folder/reader-here" "$folder"/planted/there/*.so | sed 's/, AArch64$//' >"$folder/faults-there"
+    diff "$folder/faults-here" "$folder/faults-there"
+    echo "${#files[@]} plugins are read alike, $(grep -c '^  [a-z]*-' "$folder/faults-there") findings among those for AArch64"
+}
+
+[[ -e $root/complete-2 ]] || take_libraries
+case $part in
+    direct | modules | reader) "run_$part" ;;
+    *) echo "$usage" >&2 && exit 2 ;;
+esac
