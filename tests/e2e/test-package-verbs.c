@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/sanitizer.h"
 #include "e2e.h"
 
 /* As manifest_platform() names it. */
@@ -325,6 +326,35 @@ static void a_password_is_asked_for(void **state) {
            0, NULL, "");
 }
 
+/* With as much memory as there is: here so little that it takes no seconds. A sanitizer takes more
+ * than that for itself. */
+static void a_new_key_is_encrypted(void **state) {
+    (void)state;
+    if (SANITIZER_ADDRESS) {
+        print_message("# skipped: a sanitizer needs more memory\n");
+        skip();
+    }
+    make_package();
+    e2e_write("right", "correct horse\n");
+    e2e_write("wrong", "correct\n");
+    assert_int_equal(run_command("ulimit -v 150000; \"$E2E_TOOLRACK\" keys new my --password-file "
+                                 "right >made 2>&1"),
+                     0);
+    EXPECT(RUN_WITH({.bare = true}, "sign", "kit.old-1.0.0.trp", "--key", "my.key",
+                    "--password-file", "wrong"),
+           5, "", "*the password is not that of the secret key\n");
+    EXPECT(RUN_WITH({.bare = true}, "sign", "kit.old-1.0.0.trp", "--key", "my.key",
+                    "--password-file", "right"),
+           0, NULL, "");
+    EXPECT(RUN_WITH({.bare = true}, "verify", "kit.old-1.0.0.trp", "--key", "my.pub"), 0, NULL, "");
+    if (run_command("command -v minisign >/dev/null") == 0) {
+        assert_int_equal(run_command("minisign -S -s my.key -m kit.old-1.0.0.trp <right >/dev/null "
+                                     "2>&1"),
+                         0);
+        assert_int_equal(run_command("minisign -Vq -p my.pub -m kit.old-1.0.0.trp"), 0);
+    }
+}
+
 static void a_key_is_succeeded(void **state) {
     (void)state;
     make_package();
@@ -375,17 +405,12 @@ static void minisign_agrees(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-            TEST(a_folder_becomes_a_package),
-            TEST(a_build_folder_is_packed),
-            TEST(several_platforms_are_packed),
-            TEST(what_cannot_be_packed_is_told),
-            TEST(a_pair_of_keys_is_made_once),
-            TEST(keys_are_listed_and_removed),
-            TEST(a_signed_package_is_verified),
-            TEST(a_changed_package_is_refused),
-            TEST(a_password_is_asked_for),
-            TEST(a_key_is_succeeded),
-            TEST(minisign_agrees),
+            TEST(a_folder_becomes_a_package),   TEST(a_build_folder_is_packed),
+            TEST(several_platforms_are_packed), TEST(what_cannot_be_packed_is_told),
+            TEST(a_pair_of_keys_is_made_once),  TEST(keys_are_listed_and_removed),
+            TEST(a_signed_package_is_verified), TEST(a_changed_package_is_refused),
+            TEST(a_password_is_asked_for),      TEST(a_new_key_is_encrypted),
+            TEST(a_key_is_succeeded),           TEST(minisign_agrees),
     };
     return cmocka_run_group_tests_name("package-verbs", tests, NULL, NULL);
 }

@@ -712,6 +712,38 @@ static void a_key_signs_over_to_another(void **state) {
     assert_error(store_key_remove(store, old_id, &err), TOOLRACK_E_NOT_FOUND, "there is no key");
 }
 
+static void every_allocation_of_a_key_may_fail(void **state) {
+    (void)state;
+    struct secret_key old_key;
+    struct secret_key new_key;
+    struct signed_file done;
+    bool hit = true;
+    make_keys(&old_key, &new_key);
+    assert_ok(add_and_forget("old.pub", TRUST_OFFICIAL, "a.*"));
+    for (unsigned n = 1; hit; n++) {
+        struct keyring ring;
+        assert_true(n < ALLOCATIONS_MAX);
+        failing_malloc_set(n);
+        int code = sign_file("new.pub", &old_key, &done, &err);
+        code = code == 0 ? add_and_forget("new.pub", -1, NULL) : code;
+        hit = failing_malloc_hit();
+        failing_malloc_set(0);
+        if (code != 0 && (code != TOOLRACK_E_NO_MEMORY || !hit)) {
+            fail_msg("allocation %u: %s: %s", n, toolrack_code_name(code), err.message);
+        }
+        /* It is there with all that belongs to it, or not. */
+        assert_ok(keyring_read(store, &ring, &err));
+        assert_int_equal(ring.keys[0].trust, TRUST_OFFICIAL);
+        if (ring.count == 2) {
+            assert_true(keyring_key_follows(&ring.keys[1], ring.keys[0].id));
+            assert_string_equal(ring.keys[1].ids, "a.*");
+        } else {
+            assert_true(code < 0 && ring.count == 1);
+        }
+        keyring_finish(&ring);
+    }
+}
+
 /* A signature by which the old key signs something else is no succession. */
 static void other_signatures_are_no_succession(void **state) {
     (void)state;
@@ -874,6 +906,7 @@ int main(void) {
             TEST(patterns_say_what_a_key_signs),
             TEST(keys_are_trusted_for_their_ids),
             TEST(a_key_signs_over_to_another),
+            TEST(every_allocation_of_a_key_may_fail),
             TEST(other_signatures_are_no_succession),
             TEST(only_a_key_that_may_is_believed),
             TEST(there_are_so_many_keys),
