@@ -4,8 +4,8 @@
  * If the other side runs on another CPU, it is often done sooner than that. If it does not, a spin
  * only takes CPU time from it. So the length of a spin is limited to the cost of waking, and spins
  * are skipped, except an occasional attempt, while less than two of three succeed; with one CPU no
- * spin begins. A call handed to a pool thread and back takes 3.6 us with spinning and 17 us
- * without. */
+ * spin begins. A call with a deadline, which a pool thread runs, takes 3.1 us on two CPUs and 6.0
+ * us on one (bench-call). */
 #pragma once
 
 #include <stdatomic.h>
