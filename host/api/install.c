@@ -90,6 +90,7 @@ static int begin(struct request *request, struct toolrack *host,
                                              .indexes = request->indexes,
                                              .store = host->store,
                                              .who = host_who(host, request->options.who),
+                                             .looks_only = request->options.looks_only != 0,
                                              .agree = agree,
                                              .before = before,
                                              .user = request};
@@ -188,29 +189,32 @@ static int update_named(struct request *request, struct install_done *ret,
     return install_update(&request->install, request->options.name, ret, ret_report, err);
 }
 
-static int change(struct toolrack *host, const struct toolrack_install_options *options,
-                  install_step *step, struct toolrack_text **ret_report,
-                  struct toolrack_error *err) {
-    struct request request;
+/* Take the step, and let all hosts of the state folder take what it has changed. */
+static int take_step(struct request *request, install_step *step, struct toolrack_text **ret_report,
+                     struct toolrack_error *err) {
     struct install_done done = {0};
     struct toolrack_text *report = NULL;
-    int code = begin(&request, host, options, err);
-    if (code == 0 && request.options.name == NULL) {
-        code = error_set(err, TOOLRACK_E_INVALID, "name what is to be installed");
-    }
-    if (code < 0) {
-        return code;
-    }
-    code = step(&request, &done, &report, err);
+    int code = step(request, &done, &report, err);
     if (code == 0 && done.changed) {
-        note_installed(&request, &done);
+        note_installed(request, &done);
     }
-    code = end(&request, code);
+    code = end(request, code);
     if (code < 0) {
         toolrack_text_unref(report);
         return code;
     }
-    return end_report(host, report, &done, ret_report, err);
+    return end_report(request->host, report, &done, ret_report, err);
+}
+
+static int change(struct toolrack *host, const struct toolrack_install_options *options,
+                  install_step *step, struct toolrack_text **ret_report,
+                  struct toolrack_error *err) {
+    struct request request;
+    int code = begin(&request, host, options, err);
+    if (code == 0 && request.options.name == NULL) {
+        code = error_set(err, TOOLRACK_E_INVALID, "name what is to be installed");
+    }
+    return code < 0 ? code : take_step(&request, step, ret_report, err);
 }
 
 int toolrack_install(struct toolrack *host, const struct toolrack_install_options *options,
@@ -219,10 +223,70 @@ int toolrack_install(struct toolrack *host, const struct toolrack_install_option
     return change(host, options, install_named, ret_report, err);
 }
 
+/* ------------------------------------------------------------------ update */
+
+/* Update one package, and add what became of it to a list. */
+static void update_into(struct request *request, const char *id, yyjson_mut_doc *doc,
+                        yyjson_mut_val *list) {
+    struct toolrack_text *report = NULL;
+    struct toolrack_error why;
+    size_t length = 0;
+    request->options.name = id;
+    request->is_telling = false;
+    int code = take_step(request, update_named, &report, &why);
+    if (code < 0) {
+        yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
+        document_add_text(doc, row, "id", id);
+        document_add_text(doc, row, "error", why.message);
+        document_add_text(doc, row, "type", toolrack_code_name(code));
+        return;
+    }
+    const char *text = toolrack_text_data(report, &length);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *read = yyjson_read(text, length, 0);
+    (void)yyjson_mut_arr_append(list, yyjson_val_mut_copy(doc, yyjson_doc_get_root(read)));
+    toolrack_text_unref(report);
+}
+
+/* The indexes are fetched once for all. */
+static int update_all(struct toolrack *host, const struct toolrack_install_options *options,
+                      struct toolrack_text **ret_report, struct toolrack_error *err) {
+    struct request request;
+    struct source_index fetched[SOURCE_INDEXES_MAX] = {{.location = NULL}};
+    struct toolrack_text *installed = NULL;
+    size_t at;
+    size_t count;
+    yyjson_val *row;
+    yyjson_mut_val *list;
+    int code = begin(&request, host, options, err);
+    if (code == 0) {
+        code = install_list(&request.install, &installed, err);
+    }
+    if (code < 0) {
+        return code;
+    }
+    size_t length = 0;
+    const char *text = toolrack_text_data(installed, &length);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *read = yyjson_read(text, length, 0);
+    yyjson_mut_doc *doc = document_begin_list(&list);
+    request.install.fetched = fetched;
+    yyjson_arr_foreach (yyjson_doc_get_root(read), at, count, row) {
+        update_into(&request, yyjson_get_str(yyjson_obj_get(row, "id")), doc, list);
+    }
+    install_indexes_finish(fetched);
+    toolrack_text_unref(installed);
+    if (ret_report == NULL) {
+        yyjson_mut_doc_free(doc);
+        return 0;
+    }
+    return document_end(doc, ret_report, err);
+}
+
 int toolrack_update(struct toolrack *host, const struct toolrack_install_options *options,
                     struct toolrack_text **ret_report, struct toolrack_error *err) {
     HOST_SCOPE(host);
-    return change(host, options, update_named, ret_report, err);
+    return options != NULL && options->name == NULL
+                   ? update_all(host, options, ret_report, err)
+                   : change(host, options, update_named, ret_report, err);
 }
 
 /* ------------------------------------------------------- remove and go back */

@@ -116,12 +116,7 @@ struct asking {
     struct cli *cli;
     bool is_asked;      /* the person was asked at the terminal, and shown the report */
     bool is_unanswered; /* nobody could be asked */
-    struct buf report;  /* what --dry-run prints */
 };
-
-static void asking_finish(struct asking *asking) {
-    buf_finish(&asking->report);
-}
 
 /* Write text to standard error, a line at a time. */
 static void show(const struct buf *text) {
@@ -154,12 +149,7 @@ static bool ask(struct asking *asking, yyjson_val *report) {
 
 static bool agree(void *user, const char *report) {
     struct asking *asking = user;
-    const struct options *options = &asking->cli->options;
-    if (options->dry_run) {
-        buf_add_text(&asking->report, report);
-        return false;
-    }
-    if (options->yes) {
+    if (asking->cli->options.yes) {
         return true;
     }
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(report, strlen(report), 0);
@@ -184,6 +174,7 @@ static void set_options(struct asking *asking, const char *name, char *who,
     ret->name = name;
     ret->indexes = options->indexes.count > 0 ? options->indexes.items : NULL;
     ret->is_unsigned = options->is_unsigned;
+    ret->looks_only = options->dry_run;
     ret->who = who;
     ret->agree = agree;
     ret->user = asking;
@@ -191,55 +182,59 @@ static void set_options(struct asking *asking, const char *name, char *who,
 
 /* ------------------------------------------------------------------ install */
 
-/* Append what was done, as lines. */
-static void add_done(struct asking *asking, yyjson_val *root) {
-    struct cli *cli = asking->cli;
-    const char *id = rows_member(root, "id", "");
-    const char *version = rows_member(root, "version", "");
-    const char *installed = rows_member(root, "installed", NULL);
-    if (!yyjson_get_bool(yyjson_obj_get(root, "serves"))) {
-        output_note("%s is installed and does not serve: %s", id,
+static void note_serves(yyjson_val *root) {
+    yyjson_val *serves = yyjson_obj_get(root, "serves");
+    if (yyjson_is_false(serves)) {
+        output_note("%s is installed and does not serve: %s", rows_member(root, "id", ""),
                     rows_member(root, "reason", "its file is not used"));
     }
-    if (!yyjson_get_bool(yyjson_obj_get(root, "changed"))) {
+}
+
+/* Of what is not changed. */
+static void add_unchanged(struct cli *cli, yyjson_val *root) {
+    const char *id = rows_member(root, "id", "");
+    const char *version = rows_member(root, "version", "");
+    const char *left = rows_member(root, "left", NULL);
+    if (yyjson_obj_get(root, "tools") != NULL) {
+        add_report(&cli->out, root);
+        buf_add_text(&cli->out, "nothing was changed\n");
+    } else if (left != NULL) {
+        CLEANUP(buf_finish) struct buf name = BUF_INIT;
+        buf_printf(&name, "%s@%s", id, left);
+        buf_printf(&cli->out, "%s %s stays, as %s was gone back from; to install that again: %s\n",
+                   id, version, left, COMMAND("install", name.failed ? id : name.data));
+    } else if (yyjson_obj_get(root, "source") == NULL) {
+        buf_printf(&cli->out, "%s %s is the newest version\n", id, version);
+    } else {
         buf_printf(&cli->out, "%s %s is installed already\n", id, version);
+    }
+}
+
+/* Append what was done, as lines. */
+static void add_done(struct cli *cli, bool is_shown, yyjson_val *root) {
+    const char *installed = rows_member(root, "installed", NULL);
+    if (!cli->options.dry_run) {
+        note_serves(root);
+    }
+    if (!yyjson_get_bool(yyjson_obj_get(root, "changed"))) {
+        add_unchanged(cli, root);
         return;
     }
-    if (!asking->is_asked) {
+    if (!is_shown) {
         add_report(&cli->out, root);
     }
-    if (installed != NULL) {
-        buf_printf(&cli->out, "%s %s is installed, in place of %s", id, version, installed);
-    } else {
-        buf_printf(&cli->out, "%s %s is installed", id, version);
-    }
+    buf_printf(&cli->out, "%s %s is installed%s%s", rows_member(root, "id", ""),
+               rows_member(root, "version", ""), installed != NULL ? ", in place of " : "",
+               installed != NULL ? installed : "");
     cli_end_decision(cli);
 }
 
-/* Print what would be done. */
-static int print_dry(struct asking *asking) {
-    struct cli *cli = asking->cli;
-    if (cli->options.json) {
-        return json_print_written(cli, &asking->report);
-    }
-    CLEANUP(yyjson_doc_freep)
-    yyjson_doc *doc = asking->report.failed
-                              ? NULL
-                              : yyjson_read(asking->report.data, asking->report.length, 0);
-    if (doc == NULL) {
-        (void)cli_oom(cli);
-        return cli_fail(cli);
-    }
-    add_report(&cli->out, yyjson_doc_get_root(doc));
-    buf_add_text(&cli->out, "nothing was changed\n");
-    return CLI_OK;
-}
-
-static int print_done(struct asking *asking, const struct toolrack_text *text) {
+/* What became of one package. */
+static int print_done(const struct asking *asking, const struct toolrack_text *text) {
     struct cli *cli = asking->cli;
     CLEANUP(yyjson_doc_freep) yyjson_doc *read = json_read(text);
     if (!cli->options.json) {
-        add_done(asking, yyjson_doc_get_root(read));
+        add_done(cli, asking->is_asked, yyjson_doc_get_root(read));
         return CLI_OK;
     }
     CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_begin();
@@ -251,7 +246,7 @@ static int print_done(struct asking *asking, const struct toolrack_text *text) {
 int verb_install(struct cli *cli) {
     char who[CLI_WHO_ROOM];
     const char *name = cli->options.words.items[0];
-    CLEANUP(asking_finish) struct asking asking = {.cli = cli};
+    struct asking asking = {.cli = cli};
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     struct toolrack_install_options options = TOOLRACK_INSTALL_OPTIONS_INIT;
     cli_who(who, sizeof who);
@@ -259,95 +254,57 @@ int verb_install(struct cli *cli) {
     if (!cli_keeps(cli)) {
         return cli_fail(cli);
     }
-    int code = toolrack_install(cli->host, &options, &text, cli->err);
-    if (asking.report.length > 0) {
-        return print_dry(&asking);
-    }
-    return code < 0 ? fail(&asking, "install", name) : print_done(&asking, text);
+    return toolrack_install(cli->host, &options, &text, cli->err) < 0
+                   ? fail(&asking, "install", name)
+                   : print_done(&asking, text);
 }
 
 /* ------------------------------------------------------------------- update */
 
-/* What became of the update of one package, as a line or an object of a list. */
-static int update_one(struct asking *asking, const char *id, char *who, yyjson_mut_doc *doc,
-                      yyjson_mut_val *list) {
+/* What became of all: a line or more for each, and a note for what failed. */
+static int print_all(const struct asking *asking, const struct toolrack_text *text) {
     struct cli *cli = asking->cli;
-    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
-    struct toolrack_install_options options = TOOLRACK_INSTALL_OPTIONS_INIT;
-    set_options(asking, id, who, &options);
-    asking->is_asked = false;
-    buf_clear(&asking->report);
-    int code = toolrack_update(cli->host, &options, &text, cli->err);
-    bool is_dry = asking->report.length > 0;
-    if (code < 0 && !is_dry) {
-        return code;
-    }
-    CLEANUP(yyjson_doc_freep)
-    yyjson_doc *read =
-            is_dry ? yyjson_read(asking->report.data, asking->report.length, 0) : json_read(text);
-    yyjson_val *root = yyjson_doc_get_root(read);
-    if (list != NULL) {
-        (void)yyjson_mut_arr_append(list, yyjson_val_mut_copy(doc, root));
-    } else if (is_dry) {
-        add_report(&cli->out, root);
-        buf_add_text(&cli->out, "nothing was changed\n");
-    } else if (yyjson_get_bool(yyjson_obj_get(root, "changed"))) {
-        add_done(asking, root);
-    } else if (rows_member(root, "left", NULL) != NULL) {
-        CLEANUP(buf_finish) struct buf name = BUF_INIT;
-        buf_printf(&name, "%s@%s", id, rows_member(root, "left", ""));
-        buf_printf(&cli->out, "%s %s stays, as %s was gone back from; to install that again: %s\n",
-                   id, rows_member(root, "version", ""), rows_member(root, "left", ""),
-                   COMMAND("install", name.failed ? id : name.data));
-    } else {
-        buf_printf(&cli->out, "%s %s is the newest version\n", id,
-                   rows_member(root, "version", ""));
-    }
-    return 0;
-}
-
-/* All of them, in order; the first failure is told at the end, the others as notes. */
-static int update_all(struct asking *asking, char *who, yyjson_mut_doc *doc, yyjson_mut_val *list) {
-    struct cli *cli = asking->cli;
-    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    CLEANUP(yyjson_doc_freep) yyjson_doc *read = json_read(text);
+    yyjson_val *rows = yyjson_doc_get_root(read);
+    bool has_failed = false;
     size_t at;
     size_t count;
     yyjson_val *row;
-    int failed = toolrack_packages(cli->host, &text, cli->err);
-    if (failed < 0) {
-        return failed;
-    }
-    CLEANUP(yyjson_doc_freep) yyjson_doc *read = json_read(text);
-    yyjson_arr_foreach (yyjson_doc_get_root(read), at, count, row) {
-        const char *id = rows_member(row, "id", "");
-        int code = update_one(asking, id, who, doc, list);
-        if (code < 0 && failed < 0) {
-            output_note("%s: %s", id, toolrack_error_message(cli->err));
+    yyjson_arr_foreach (rows, at, count, row) {
+        const char *error = rows_member(row, "error", NULL);
+        has_failed = has_failed || error != NULL;
+        if (!cli->options.json && error != NULL) {
+            output_note("%s is not updated: %s", rows_member(row, "id", ""), error);
+        } else if (!cli->options.json) {
+            add_done(cli, asking->is_asked, row);
         }
-        failed = code < 0 ? code : failed;
     }
-    if (count == 0 && list == NULL) {
+    if (cli->options.json) {
+        int code = json_print_text(cli, text);
+        return code == CLI_OK && has_failed ? CLI_FAILED : code;
+    }
+    if (yyjson_arr_size(rows) == 0) {
         buf_add_text(&cli->out, "no packages are installed\n");
     }
-    return failed;
+    return has_failed ? CLI_FAILED : CLI_OK;
 }
 
 int verb_update(struct cli *cli) {
     char who[CLI_WHO_ROOM];
     const char *id = cli->options.words.count > 0 ? cli->options.words.items[0] : NULL;
-    CLEANUP(asking_finish) struct asking asking = {.cli = cli};
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = cli->options.json ? json_begin() : NULL;
-    yyjson_mut_val *list = doc != NULL ? yyjson_mut_arr(doc) : NULL;
+    struct asking asking = {.cli = cli};
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    struct toolrack_install_options options = TOOLRACK_INSTALL_OPTIONS_INIT;
     cli_who(who, sizeof who);
+    set_options(&asking, id, who, &options);
     if (!cli_keeps(cli)) {
         return cli_fail(cli);
     }
-    int code = id != NULL ? update_one(&asking, id, who, doc, list)
-                          : update_all(&asking, who, doc, list);
-    if (code < 0) {
+    int code = toolrack_update(cli->host, &options, &text, cli->err);
+    if (code < 0 || asking.is_unanswered) {
         return fail(&asking, "update", id != NULL ? id : "the packages");
     }
-    return doc != NULL ? json_print(cli, doc, list) : CLI_OK;
+    return id != NULL ? print_done(&asking, text) : print_all(&asking, text);
 }
 
 /* ------------------------------------------------- uninstall, and go back */

@@ -283,7 +283,7 @@ static int show(const struct installing *at, struct toolrack_text **ret,
                 struct toolrack_error *err) {
     struct toolrack_text *report = NULL;
     int code = document_end(make_report(at), &report, err);
-    if (code == 0) {
+    if (code == 0 && !at->host->looks_only) {
         code = at->host->agree(at->host->user, toolrack_text_data(report, NULL), err);
     }
     if (code == 0 && ret != NULL) {
@@ -336,7 +336,7 @@ static int install_source(struct installing *at, bool is_unsigned,
     if (code == 0) {
         code = show(at, ret_report, err);
     }
-    if (code < 0) {
+    if (code < 0 || at->host->looks_only) {
         return code;
     }
     set_record(at, &at->done.now);
@@ -398,13 +398,36 @@ static int report_newest(const struct installing *at, const char *left, struct t
     return document_end(doc, ret, err);
 }
 
+void install_indexes_finish(struct source_index *fetched) {
+    for (size_t i = 0; i < SOURCE_INDEXES_MAX; i++) {
+        source_index_finish(&fetched[i]);
+    }
+}
+
+/* Look in one index for a newer version. *ret_found says whether it was got. */
+static int look_in(struct installing *at, size_t which, char ret_left[SEMVER_LENGTH_MAX + 1],
+                   bool *ret_found, struct toolrack_error *err) {
+    const struct source_judge judge = judge_of(at);
+    CLEANUP(source_index_finish) struct source_index own = {.location = NULL};
+    struct source_index *index = at->host->fetched != NULL ? &at->host->fetched[which] : &own;
+    int code = index->location == NULL
+                       ? source_index_open(&judge, at->host->indexes[which], index, err)
+                       : 0;
+    if (code < 0) {
+        source_index_finish(index); /* the next request tries again */
+        return code;
+    }
+    const struct index_entry *entry = find_newer(at, &index->index, ret_left);
+    *ret_found = entry != NULL;
+    return entry != NULL ? source_open_entry(index, entry, &at->source, err) : 0;
+}
+
 int install_update(const struct install_host *host, const char *id, struct install_done *ret,
                    struct toolrack_text **ret_report, struct toolrack_error *err) {
     CLEANUP(finish) struct installing at;
     bool is_found = false;
     char left[SEMVER_LENGTH_MAX + 1] = "";
     int code = begin(&at, host, err);
-    const struct source_judge judge = judge_of(&at);
     if (code == 0) {
         code = layout_find(&at.layout, id, &at.done.before, err);
         at.done.was_installed = code == 0;
@@ -415,13 +438,7 @@ int install_update(const struct install_host *host, const char *id, struct insta
                          "\"packages\" of the configuration");
     }
     for (size_t i = 0; code == 0 && !is_found && host->indexes[i] != NULL; i++) {
-        CLEANUP(source_index_finish) struct source_index index = {.location = NULL};
-        code = source_index_open(&judge, host->indexes[i], &index, err);
-        const struct index_entry *entry = code == 0 ? find_newer(&at, &index.index, left) : NULL;
-        if (entry != NULL) {
-            is_found = true;
-            code = source_open_entry(&index, entry, &at.source, err);
-        }
+        code = look_in(&at, i, left, &is_found, err);
     }
     if (code == 0 && is_found) {
         code = install_source(&at, false, ret_report, err);

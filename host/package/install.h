@@ -34,6 +34,10 @@ struct install_host {
     const char *const *indexes; /* NULL-terminated: where ids are looked for */
     struct store *store;        /* has the keys */
     const char *who;
+    bool looks_only; /* all is verified and reported; nobody is asked, and nothing changes */
+    /* The indexes that were fetched, one for each of `indexes`, for more requests: all zero at
+     * first, and released by install_indexes_finish(); NULL: they are fetched each time */
+    struct source_index *fetched;
     /* Show a person what would happen, a JSON object (see install_package()), and ask.
      * @return 0: he agrees; or a code, with err set */
     int (*agree)(void *user, const char *report, struct toolrack_error *err);
@@ -70,6 +74,9 @@ int install_package(const struct install_host *host, const char *name, bool is_u
  * none is no failure. A version that a person went back from is not taken. */
 int install_update(const struct install_host *host, const char *id, struct install_done *ret,
                    struct toolrack_text **ret_report, struct toolrack_error *err);
+
+/** Release what install_host.fetched has, SOURCE_INDEXES_MAX of them. */
+void install_indexes_finish(struct source_index *fetched);
 
 /** Remove a package. */
 int install_remove(const struct install_host *host, const char *id, struct install_done *ret,

@@ -170,9 +170,11 @@ static char *locate(const char *name) {
 }
 
 void source_index_finish(struct source_index *index) {
-    index_finish(&index->index);
-    free(index->location);
-    index->location = NULL;
+    if (index->location != NULL) {
+        index_finish(&index->index);
+        free(index->location);
+    }
+    *index = (struct source_index){.location = NULL};
 }
 
 int source_index_open(const struct source_judge *judge, const char *name, struct source_index *ret,

@@ -352,6 +352,32 @@ static void what_is_published_is_installed_and_updated(void **state) {
     EXPECT(BARE("install", text, "--yes"), 0, "*" ID " 1.1.0 is installed\n", NULL);
 }
 
+static void all_are_updated(void **state) {
+    (void)state;
+    EXPECT(BARE("update", "--index", url), 0, "no packages are installed\n", NULL);
+    trust("theirs.pub", "community", "com.stranger.*");
+    install(ONE);
+    install(STRANGER);
+    EXPECT(BARE("update", "--index", url), 0,
+           "com.stranger.parcel 1.0.0 is the newest version\n" ID " 1.0.0 is the newest version\n",
+           NULL);
+    take(TWO, "www/two.trp");
+    publish_again();
+    EXPECT(BARE("update", "--index", url), 5, "", "*nobody can be asked *--yes\n");
+    EXPECT_JSON(BARE("update", "--index", url, "--json", "--dry-run"), 0, "/0/id",
+                "\"com.stranger.parcel\"", "/0/changed", "false", "/1/version", "\"1.1.0\"",
+                "/1/installed", "\"1.0.0\"", "/1/changed", "false", "/1/changes/0/breaks", "true");
+    EXPECT_JSON(BARE("update", "--index", url, "--json", "--yes"), 0, "/0/changed", "false",
+                "/1/changed", "true", "/2", "");
+    expect_version("1.1.0");
+    /* One that cannot be updated keeps no other from it. */
+    assert_int_equal(unlink("www/index.json"), 0);
+    EXPECT_JSON(BARE("update", "--index", url, "--json", "--yes"), 1, "/0/type", "\"NotFound\"",
+                "/1/type", "\"NotFound\"");
+    EXPECT(BARE("update", "--index", url), 1, "",
+           "*com.stranger.parcel is not updated: *\n*" ID " is not updated: *\n");
+}
+
 /* Write an index by hand, and sign it. */
 static void write_index(const char *number, const char *expires, const char *packages) {
     char text[2048];
@@ -621,6 +647,7 @@ int main(void) {
             CASE(what_was_changed_is_refused_before_it_is_read),
             CASE(what_does_not_serve_is_told),
             INDEXED(what_is_published_is_installed_and_updated),
+            INDEXED(all_are_updated),
             INDEXED(a_lying_index_is_refused),
             INDEXED(an_index_names_what_a_package_is),
             INDEXED(urls_have_limits),

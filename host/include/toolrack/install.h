@@ -25,7 +25,9 @@ struct toolrack_install_options {
      * configuration. */
     const char *const *indexes;
     uint32_t is_unsigned; /**< not 0: a local file may be without a signature; it is `community` */
-    uint32_t reserved;
+    /** Not 0: everything is verified, nobody is asked, and nothing is changed: the report says what
+     * would be. */
+    uint32_t looks_only;
     const char *who; /**< the person who decides; NULL: that of the options of the host */
     /** Show a person what would happen. Returns whether he agrees; nothing changes if not.
      * @param report  a JSON object: id, version, installed (the version before, or null), trust,
@@ -55,10 +57,13 @@ TOOLRACK_API int toolrack_install(struct toolrack *host,
                                   const struct toolrack_install_options *options,
                                   struct toolrack_text **ret_report, struct toolrack_error *err);
 
-/** Update one package from the indexes. A version that a person went back from is not taken: the
- * report has it as `left` where there is no other; name it to toolrack_install().
- * @param options  `name` is the id
- * @return as toolrack_install() */
+/** Update a package from the indexes, or all. A version that a person went back from is not taken:
+ * the report has it as `left` where there is no other; name it to toolrack_install().
+ * @param options     `name` is the id; NULL: all that are installed, one after the other
+ * @param ret_report  of one package as of toolrack_install(); of all an array of these, by id,
+ * where one that could not be updated has id, error (the message) and type (the name of the code)
+ * @return as toolrack_install(); of all 0, whatever became of each; TOOLRACK_E_IO,
+ *         TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_update(struct toolrack *host,
                                  const struct toolrack_install_options *options,
                                  struct toolrack_text **ret_report, struct toolrack_error *err);
