@@ -571,7 +571,8 @@ static const char adopt_details[] =
         "then all of that holds for it. FILE is the path of the file or the id of the plugin.\n";
 
 static const char install_details[] =
-        "WHAT is a package, a file ID-VERSION.trp, its folder or URL; an id that is looked for in the\n"
+        "WHAT is a package, a file ID-VERSION.trp, its folder or URL; an id that is looked for in "
+        "the\n"
         "indexes of the configuration (\"packages\") or of --index; or an index, its URL or a\n"
         "folder that has one, if all its packages have one id. VERSION may be a range, as in\n"
         "'toolrack call'. FILE.trp.minisig beside it has the signature, by a key that\n"
@@ -686,8 +687,8 @@ static const struct option_spec keys_options[] = {
 static const char pack_details[] =
         "Makes the package ID-VERSION.trp of a plugin, an ordinary tar.zst with a manifest. DIR\n"
         "has the plugin's file: DIR/ARCH-LIBC/NAME.so for each platform, such as x86_64-gnu; or\n"
-        "else DIR/NAME.so, the only one; or else DIR/build/NAME.so. It has README.md and LICENSE,\n"
-        "too, and perhaps NOTICE and CHANGELOG.md. The plugin is checked first, as by\n"
+        "else the only .so in DIR, in DIR/build, or in DIR/target/release. It has README.md and\n"
+        "LICENSE, too, and perhaps NOTICE and CHANGELOG.md. The plugin is checked first, as by\n"
         "'toolrack check', and one with errors is refused. The same files make the same bytes,\n"
         "with the same libzstd.\n";
 

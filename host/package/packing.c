@@ -183,20 +183,23 @@ static int add_platforms(struct packing *pack, const char *folder, struct arena 
 
 static int add_plugins(struct packing *pack, const char *folder, struct arena *arena,
                        bool *ret_is_flat, struct toolrack_error *err) {
+    static const char *const builds[] = {"build", "target/release"};
     char build[PATH_MAX];
     bool found = false;
     int code = add_platforms(pack, folder, arena, err);
     if (code == 0 && pack->count == 0) {
         code = add_plugin_in(pack, folder, NULL, arena, ret_is_flat, err);
     }
-    if (code == 0 && pack->count == 0 && join(build, folder, "build")) {
-        code = add_plugin_in(pack, build, NULL, arena, &found, err);
+    for (size_t i = 0; i < ARRAY_LENGTH(builds); i++) {
+        if (code == 0 && pack->count == 0 && join(build, folder, builds[i])) {
+            code = add_plugin_in(pack, build, NULL, arena, &found, err);
+        }
     }
     return code < 0 || pack->count > 0
                    ? code
                    : error_set(err, TOOLRACK_E_NOT_FOUND,
                                "there is no plugin in %s: neither %s/NAME.so, nor NAME.so, nor "
-                               "build/NAME.so; build it first",
+                               "build/NAME.so, nor target/release/NAME.so; build it first",
                                folder, manifest_platform());
 }
 

@@ -5,8 +5,9 @@
  *     DIR/ARCH-LIBC/NAME.so     one in each such folder, such as x86_64-gnu
  *     DIR/NAME.so               the only one
  *     DIR/build/NAME.so         the only one
+ *     DIR/target/release/NAME.so  the only one, of cargo
  *
- * In the second and third case the platform is read from the file. README.md and LICENSE, and
+ * But in the first case the platform is read from the file. README.md and LICENSE, and
  * NOTICE and CHANGELOG.md where they are there, are those of DIR; where the file is directly in DIR
  * and DIR has none of them, as the folder of a build, those of the folder above. */
 #pragma once

@@ -99,6 +99,9 @@ static void a_build_folder_is_packed(void **state) {
     EXPECT(RUN_WITH({.bare = true}, "pack", "p"), 0, "*README.md, 6 bytes\n*", NULL);
     /* The folder of the build itself: the texts are above it. */
     EXPECT(RUN_WITH({.bare = true}, "pack", "p/build"), 0, "*README.md, 6 bytes\n*", NULL);
+    make_folder("p/target");
+    assert_int_equal(rename("p/build", "p/target/release"), 0);
+    EXPECT(RUN_WITH({.bare = true}, "pack", "p"), 0, "*README.md, 6 bytes\n*", NULL);
     make_folder("p/" HERE);
     e2e_copy(good(), "p/" HERE "/old.so", 0);
     e2e_write("p/NOTICE", "n\n");
@@ -156,7 +159,8 @@ static void what_cannot_be_packed_is_told(void **state) {
     make_folder("p");
     EXPECT(RUN_WITH({.bare = true}, "pack", "p"), 3, "",
            "toolrack: NotFound: there is no plugin in p: neither " HERE
-           "/NAME.so, nor NAME.so, nor build/NAME.so; build it first\n");
+           "/NAME.so, nor NAME.so, nor build/NAME.so, nor target/release/NAME.so; build it "
+           "first\n");
     e2e_copy(good(), "p/old.so", 0);
     EXPECT(RUN_WITH({.bare = true}, "pack", "p"), 3, "", "*there is no README.md in p; *");
     e2e_write("p/README.md", "# Old\n");

@@ -21,7 +21,8 @@ extern "C" {
  *
  *     ARCH-LIBC/NAME.so     one for each platform, such as x86_64-gnu; or else
  *     NAME.so               the only one; or else
- *     build/NAME.so         the only one
+ *     build/NAME.so         the only one; or else
+ *     target/release/NAME.so  the only one, of cargo
  *     README.md, LICENSE    also NOTICE and CHANGELOG.md, where they are there
  *
  * The plugins are checked as by toolrack_check(); an error refuses them. The same files give the
