@@ -23,6 +23,8 @@ struct request {
     struct install_host install;
     struct hosts_telling telling;
     bool is_telling;
+    bool goes_back;
+    char path[2 * LAYOUT_PATH_MAX]; /* of what is exchanged, as this host knows it; or "" */
 };
 
 static int agree(void *user, const char *report, struct toolrack_error *err) {
@@ -50,15 +52,20 @@ static bool path_of(const struct toolrack *host, const char *link, char ret[2 * 
     return false;
 }
 
-/* The other hosts are connected before the change, and what serves now is copied, so that its
- * version stays callable. */
+/* The other hosts are connected before the change. What serves now is copied, so that its version
+ * stays callable; or is not to be used any more. */
 static void before(void *user, const char *link) {
     struct request *request = user;
-    char path[2 * LAYOUT_PATH_MAX];
+    struct life *life = request->host->life;
     follow_begin(request->host, &request->telling);
     request->is_telling = true;
-    if (path_of(request->host, link, path)) {
-        life_keep_installed(request->host->life, path);
+    if (!path_of(request->host, link, request->path)) {
+        request->path[0] = '\0';
+        return;
+    }
+    life_keep_installed(life, request->path);
+    if (request->goes_back) {
+        life_judge_installed(life, request->path, false);
     }
 }
 
@@ -123,8 +130,12 @@ static void note_installed(const struct request *request, const struct install_d
 
 /* A change that was made takes effect here and in all hosts of the state folder. */
 static int end(struct request *request, int code) {
+    struct life *life = request->host->life;
+    if (request->is_telling && (code == 0) != request->goes_back) {
+        life_judge_installed(life, request->path, true); /* what was installed, or still is */
+    }
     if (code == 0 && request->is_telling) {
-        life_follow_installs(request->host->life);
+        life_follow_installs(life);
     }
     return request->is_telling ? follow_end(request->host, &request->telling, HOSTS_CONTENT, code)
                                : code;
@@ -340,6 +351,7 @@ int toolrack_install_rollback(struct toolrack *host, const char *id, const char 
     if (code < 0) {
         return code;
     }
+    request.goes_back = true;
     code = install_go_back(&request.install, id, &done, err);
     if (code == 0) {
         (void)snprintf(why, sizeof why, "from version %s", done.before.version);

@@ -40,3 +40,19 @@ void life_keep_installed(struct life *life, const char *path) {
     reload_row_finish(&row);
     files_give(&life->files, file);
 }
+
+void life_judge_installed(struct life *life, const char *path, bool is_good) {
+    struct plugin_file *file = files_find(&life->files, path);
+    struct content_verdict verdict = {.is_bad = !is_good,
+                                      .rule = CONTENT_RULE_ROLLED_BACK,
+                                      .reason = "a person went back from it"};
+    struct toolrack_error unheard; /* who looks at the file will report it */
+    uint8_t now[STAGE_HASH_SIZE];
+    if (file == NULL || !files_take(&life->files, file, 0)) {
+        return;
+    }
+    if (file->key != NULL && stage_hash(file->path, NULL, now, &unheard) == 0) {
+        content_set_verdict(&life->options, file->key, now, &verdict);
+    }
+    files_give(&life->files, file);
+}

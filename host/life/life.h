@@ -95,6 +95,9 @@ bool life_renew_covered(struct life *life, const char *name);
 /** Packages were installed or removed: look at the files of their folders, which are only read and
  * copied, since nothing of a package is run by installing it. [any-thread] */
 void life_follow_installs(struct life *life);
+/** What the file of a package has may be used (or not: a person goes back from it, and it is neither
+ * kept nor gone back to), in all hosts of the state folder. [any-thread] */
+void life_judge_installed(struct life *life, const char *path, bool is_good);
 /** Copy what the file of a package has, which is about to be exchanged: what serves now can then be
  * called as an earlier version, and gone back to. [any-thread] */
 void life_keep_installed(struct life *life, const char *path);

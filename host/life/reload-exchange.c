@@ -69,6 +69,18 @@ void reload_waiting(struct life *life, const char *tool) {
     complete_others(life, NULL, tool);
 }
 
+/* Whether a person went back from the version of a package that served: it is not kept. */
+static bool was_left(const struct reload *reload) {
+    struct content_verdict verdict;
+    const struct plugin *old = reload->old;
+    const struct scan_folder *folder = reload->file->folder;
+    if (!folder->installs || old == NULL || !atomic_load(&old->staged)) {
+        return false;
+    }
+    content_read_verdict(&reload->life->options, reload->file->key, old->sha256, &verdict);
+    return verdict.is_bad;
+}
+
 /* From here on calls get the new generation, if any; the old one ends with its last call. */
 static int exchange_tools(struct reload *reload, const struct toolrack_refusal *rows, size_t count,
                           struct toolrack_error *err) {
@@ -76,7 +88,7 @@ static int exchange_tools(struct reload *reload, const struct toolrack_refusal *
     size_t removed = 0;
     CLEANUP(keep_choice_finish) struct keep_choice choice;
     keep_choose(&life->generations, reload->file, reload->old, reload->new,
-                reload->content.is_earlier, &choice);
+                reload->content.is_earlier || was_left(reload), &choice);
     const struct registry_swap swap = {.old = reload->old,
                                        .new = reload->new,
                                        .keeps = choice.keeps,

@@ -206,10 +206,12 @@ static void an_update_is_gone_back_from(void **state) {
                 "/rolled_back", "true");
     expect_version("1.0.0");
     EXPECT(BARE("call", "weigh", "--arg", "grams=7"), 0, "7\n", NULL);
+    EXPECT(BARE("call", "parcel@1.1.0"), 3, "", "*has no version '1.1.0'*\n"); /* it is not kept */
     EXPECT(BARE("rollback", ID), 3, "",
            "*NotFound: no version of '" ID "' before 1.0.0 is kept*\n");
     install(TWO);
     expect_version("1.1.0");
+    EXPECT(BARE("call", "parcel@1.0.0"), 0, "1.0.0\n", NULL);
 }
 
 static void an_older_version_is_a_downgrade(void **state) {
@@ -627,6 +629,7 @@ static void a_running_host_has_the_old_or_the_new(void **state) {
     atomic_store(&running.ends, true);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(atomic_load(&running.bad), 0);
+    assert_null(toolrack_get(running.host, "parcel@1.1.0"));
     EXPECT_JSON(BARE("uninstall", ID, "--json"), 0, "/hosts", "1");
     assert_null(toolrack_get(running.host, "parcel"));
     toolrack_close(running.host);
