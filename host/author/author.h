@@ -55,3 +55,24 @@ void author_report_write_junit(const struct author_report *report, struct buf *o
 
 /** The rules: id and what holds where it passes. False: there is no rule of that index. */
 bool author_rule(size_t index, const char **ret_id, const char **ret_summary);
+
+/** How a folder is worked on. */
+struct author_dev {
+    const char *folder;
+    const char *build; /* a command for the shell, in the folder; NULL: by what is in the folder */
+    const char *into;  /* the plugin folder; NULL: none */
+    bool installs;     /* put each build there; otherwise only in the place of one that is there */
+    uint32_t timeout_ms; /* of each example; 0: AUTHOR_TIMEOUT_MS */
+    bool json;           /* tell an object a line */
+    /** Something to tell: whole lines of UTF-8, with their ends. False: nobody reads it any more,
+     * and it ends. */
+    bool (*tell)(void *user, const char *text, size_t length);
+    void *user;
+};
+
+/** Build a plugin whenever its sources change, run its examples, and tell what they give that they
+ * did not give before, until SIGINT, SIGTERM or SIGHUP. As author_test() otherwise.
+ *
+ * @return 0; TOOLRACK_E_NOT_FOUND for a folder that is not there; TOOLRACK_E_INVALID where it is
+ * not known how to build it; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */
+int author_dev(const struct author_dev *options, struct toolrack_error *err);

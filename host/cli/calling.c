@@ -186,7 +186,7 @@ int calling_run(struct cli *cli, const struct toolrack_tool *tool, const char *n
     char who[CLI_WHO_ROOM];
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
     cli_who(who, sizeof who);
-    options.deadline_ms = cli->options.timeout_ms;
+    options.deadline_ms = cli_is_debugged(cli) ? TOOLRACK_NO_DEADLINE : cli->options.timeout_ms;
     options.confirmed = cli->options.yes;
     options.caller = cli->options.caller != NULL ? cli->options.caller : who;
     options.conversation = cli->options.conversation;

@@ -284,6 +284,10 @@ void cli_tell_problems(struct cli *cli) {
     }
 }
 
+bool cli_is_debugged(const struct cli *cli) {
+    return cli->options.debug && getenv(CLI_UNDER_DEBUGGER) != NULL;
+}
+
 int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_event *event)) {
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     char who[CLI_WHO_ROOM];
@@ -294,6 +298,7 @@ int cli_open(struct cli *cli, void (*event)(void *user, const struct toolrack_ev
             cli->options.plugin_dirs.count > 0 ? cli->options.plugin_dirs.items : NULL;
     options.require_sandbox = cli->options.require_sandbox;
     options.safe_mode = cli->options.safe_mode;
+    options.isolation = cli_is_debugged(cli) ? TOOLRACK_ISOLATION_NONE : TOOLRACK_ISOLATION_DEFAULT;
     options.watch = event != NULL;
     options.brief = event == NULL && !cli->options.verb->runs_tools;
     options.event = event;

@@ -114,6 +114,7 @@ int verb_statistics(struct cli *cli);
 int verb_check(struct cli *cli);
 int verb_test(struct cli *cli);
 int verb_new(struct cli *cli);
+int verb_dev(struct cli *cli);
 int verb_token(struct cli *cli);
 int verb_tasks(struct cli *cli);
 int verb_runs(struct cli *cli);
@@ -135,6 +136,13 @@ void cli_check_profile(struct cli *cli);
 /** Say of the daemon's host what cli_open() says of one that it has opened: how many problems with
  * tools and grants there are. */
 void cli_tell_problems(struct cli *cli);
+
+/* Set for the command that the debugger runs. */
+#define CLI_UNDER_DEBUGGER "TOOLRACK_UNDER_DEBUGGER"
+
+/** Whether this process is the one that the debugger runs for --debug: the plugin is loaded into
+ * it, and the call has no deadline. */
+bool cli_is_debugged(const struct cli *cli);
 
 /** An event for cli_open() where only the log says what happens. */
 void cli_ignore_event(void *user, const struct toolrack_event *event);

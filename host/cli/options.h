@@ -115,6 +115,9 @@ struct options {
     struct texts rules;
     struct texts grants;
     const char *junit;
+    bool debug;
+    const char *build;
+    bool installs;
     bool allow_dangerous;
 
     const char *language;
@@ -126,8 +129,8 @@ struct options {
     const char *print_config;
     const char *install;
     const char *expires;
-    struct texts tools; /**< items[count] is NULL */
-    uint32_t rate;      /**< 0 when not given */
+    struct texts tools;   /**< items[count] is NULL */
+    uint32_t rate;        /**< 0 when not given */
     struct texts indexes; /**< items[count] is NULL */
     bool is_unsigned;
     bool packages;

@@ -30,8 +30,8 @@ bool relay_fits(const struct options *options) {
     const struct verb *verb = options->verb;
     return verb != NULL && verb->relayed != RELAYED_NEVER && !options->packages && !options->help &&
            !options->version && !options->no_daemon && !options->verbose && !options->follow &&
-           !options->require_sandbox && !options->safe_mode && options->install == NULL &&
-           options->print_config == NULL;
+           !options->require_sandbox && !options->safe_mode && !options->debug &&
+           options->install == NULL && options->print_config == NULL;
 }
 
 /* ----------------------------------------------------------------- Ctrl-C */

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "cli/calling.h"
+#include "cli/debug.h"
 #include "cli/json.h"
 #include "cli/peer.h"
 
@@ -78,6 +79,10 @@ int verb_call(struct cli *cli) {
     const char *name = cli->options.words.items[0];
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = cli_find_called(cli, name);
     if (tool == NULL) {
+        return cli_fail(cli);
+    }
+    if (cli->options.debug && !cli_is_debugged(cli)) {
+        (void)debug_begin(cli, tool);
         return cli_fail(cli);
     }
     CLEANUP(freep) char *arguments = NULL;

@@ -28,6 +28,8 @@ static const struct option_spec call_options[] = {
         {"conversation", "ID", "the conversation to which the call belongs", OPTION_TEXT,
          MEMBER(conversation)},
         {"trace", "ID", "an id that ties records together", OPTION_TEXT, MEMBER(trace)},
+        {"debug", NULL, "run it under gdb, in the command's process, without a deadline",
+         OPTION_FLAG, MEMBER(debug)},
         {0},
 };
 
@@ -245,6 +247,15 @@ static const struct option_spec test_options[] = {
         {0},
 };
 
+static const struct option_spec dev_options[] = {
+        {"build", "COMMAND", "build it with this command, in the folder", OPTION_TEXT,
+         MEMBER(build)},
+        {"install", NULL, "put each build into the plugin folder", OPTION_FLAG, MEMBER(installs)},
+        {"timeout", "MS", "how long an example may take (2000)", OPTION_TIMEOUT,
+         MEMBER(timeout_ms)},
+        {0},
+};
+
 static const struct option_spec why_options[] = {
         {"crash", "ID", "only this stored crash", OPTION_TEXT, MEMBER(crash)},
         {0},
@@ -373,7 +384,10 @@ static const char call_details[] =
         "A text result is printed as it is, any other result as JSON; with --json always JSON.\n"
         "Ctrl-C cancels the call, and the command ends by SIGINT (130 in a shell).\n"
         "A tool with the permission 'confirm' asks at the terminal; without a terminal it runs\n"
-        "only with --yes. A 'dangerous' tool runs only after 'toolrack grant NAME'.\n";
+        "only with --yes. A 'dangerous' tool runs only after 'toolrack grant NAME'.\n"
+        "\n"
+        "--debug starts gdb, which stops where the plugin has been loaded, and then where the\n"
+        "function of the tool's name begins.\n";
 
 static const char answer_details[] =
         "Reads a model's message, or the whole response that contains it, from FILE or\n"
@@ -739,6 +753,16 @@ static const char list_details[] =
         "--in-state also lists disabled and refused tools: a state is listed, loaded, failed,\n"
         "stuck, quarantined, changed, left-out, disabled, kept, shared or refused.\n";
 
+static const char dev_details[] =
+        "Builds the plugin in DIR with its own build (meson.build, Cargo.toml, Makefile, or\n"
+        "--build) whenever its sources change, shows what the compiler says, loads the newest\n"
+        "plugin file that is there in a host of its own, runs its examples, and shows results\n"
+        "that are others than those of the build before. It runs until Ctrl-C.\n"
+        "\n"
+        "A good build takes the place of the file of its name in the plugin folder, the first of\n"
+        "--plugins or your own one, if there is one: a running daemon has it at once. --install\n"
+        "puts it there in any case. With --json it prints one object a line.\n";
+
 static const char test_details[] =
         "Runs the plugin through a list of rules, each in a process of its own: its examples,\n"
         "random arguments by its schemas, what calls leave behind, reloads, both isolations,\n"
@@ -885,6 +909,8 @@ const struct verb cli_verbs[] = {
          verify_details, verify_options, 1, 1, false, verb_verify},
         {"keys", "[list|new|add|remove [NAME]]", "list or change the keys that may sign packages",
          keys_details, keys_options, 0, 2, false, verb_keys},
+        {"dev", "DIR", "build a plugin whenever its sources change", dev_details, dev_options, 1, 1,
+         false, verb_dev, .raw = true},
         {"test", "[--list] [FILE]", "put a plugin to the test", test_details, test_options, 0, 1,
          false, verb_test},
         {"new", "NAME", "make the folder of a new plugin", new_details, new_options, 1, 1, false,

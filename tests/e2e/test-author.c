@@ -1,7 +1,9 @@
-/* test: each fault is found by its rule and by no other, sound plugins have no findings, and a
- * crash or a hang of a plugin ends nothing else. */
+/* test, dev and call --debug: each fault is found by its rule and by no other, sound plugins have
+ * no findings, and a crash or a hang of a plugin ends nothing else. */
 #include <dirent.h>
+#include <poll.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <yyjson.h>
 
@@ -17,8 +20,10 @@
 #include "e2e.h"
 
 /* Fewer calls than by default, so that the whole takes seconds. */
-#define FEW   "--runs", "20"
-#define QUICK "--timeout", "150"
+#define FEW             "--runs", "20"
+#define QUICK           "--timeout", "150"
+/* How long a line of `dev` is waited for, on a busy machine. */
+#define DEV_PATIENCE_MS 60000
 
 static const char *plugin(const char *folder, const char *name) {
     static char path[4096];
@@ -196,17 +201,26 @@ static unsigned count_files(const char *path) {
     return count;
 }
 
-static void nothing_is_left_and_junit_is_xml(void **state) {
-    (void)state;
+/* Let temporary folders be made where they can be counted. */
+static void enter_temporary(void) {
     char folder[4096];
     assert_int_equal(mkdir("tmp", 0700), 0);
     assert_non_null(getcwd(folder, sizeof folder - 4));
     assert_int_equal(setenv("TMPDIR", strcat(folder, "/tmp"), 1), 0);
+}
+
+static void leave_temporary(void) {
+    assert_int_equal(unsetenv("TMPDIR"), 0);
+    assert_int_equal(count_files("tmp"), 0);
+}
+
+static void nothing_is_left_and_junit_is_xml(void **state) {
+    (void)state;
+    enter_temporary();
     EXPECT(RUN_WITH({.bare = true}, "test", plugin("E2E_ZOO", "zoo_abort"), "--junit", "report.xml",
                     "--only", "fuzz-valid", "--only", "cancel", QUICK, FEW),
            1, NULL, "");
-    assert_int_equal(unsetenv("TMPDIR"), 0);
-    assert_int_equal(count_files("tmp"), 0);
+    leave_temporary();
     FILE *file = fopen("report.xml", "re");
     char text[16384] = "";
     assert_non_null(file);
@@ -224,9 +238,134 @@ static void nothing_is_left_and_junit_is_xml(void **state) {
                      0);
 }
 
+/* A `toolrack dev` that runs, and what it has printed since it was last looked at. */
+struct dev {
+    pid_t pid;
+    int out;
+    char text[16384];
+    size_t length;
+};
+
+static void start_dev(struct dev *dev) {
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    dev->pid = fork();
+    if (dev->pid == 0) {
+        (void)dup2(fds[1], STDOUT_FILENO);
+        (void)close(fds[0]);
+        (void)execl(getenv("E2E_TOOLRACK"), "toolrack", "dev", "source", "--build",
+                    "cp \"$(cat which)\" plugin.so", "--plugins", "plugins", "--install",
+                    (char *)NULL);
+        _exit(127);
+    }
+    (void)close(fds[1]);
+    dev->out = fds[0];
+    dev->length = 0;
+}
+
+/* Read until this was printed, and forget what is before it. */
+static void await_text(struct dev *dev, const char *wanted) {
+    for (;;) {
+        dev->text[dev->length] = '\0';
+        char *at = strstr(dev->text, wanted);
+        if (at != NULL) {
+            at += strlen(wanted);
+            dev->length -= (size_t)(at - dev->text);
+            memmove(dev->text, at, dev->length);
+            return;
+        }
+        struct pollfd wait = {.fd = dev->out, .events = POLLIN};
+        if (poll(&wait, 1, DEV_PATIENCE_MS) != 1) {
+            fail_msg("\"%s\" was not printed, but: %s", wanted, dev->text);
+        }
+        ssize_t length =
+                read(dev->out, dev->text + dev->length, sizeof dev->text - 1 - dev->length);
+        if (length <= 0) {
+            fail_msg("it ended without \"%s\": %s", wanted, dev->text);
+        }
+        dev->length += (size_t)length;
+    }
+}
+
+static void work_on(const char *build) {
+    e2e_write("source/which", strcmp(build, "none") == 0 ? build : plugin("E2E_BUILDS", build));
+}
+
+static void a_change_is_built_and_its_results_compared(void **state) {
+    (void)state;
+    static struct dev dev;
+    int status = 0;
+    enter_temporary();
+    assert_int_equal(mkdir("source", 0700), 0);
+    assert_int_equal(mkdir("source/part", 0700), 0);
+    work_on("worked-on");
+    start_dev(&dev);
+    await_text(&dev, "built: source/plugin.so: worked-on 1.0.0, 1 tool, 1 example\n");
+    await_text(&dev, "installed: plugins/plugin.so\n");
+    work_on("worked-on-next");
+    await_text(&dev, "changed: answer {}: 2, was 1\n");
+    await_text(&dev, "installed: plugins/plugin.so\n");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "answer"), 0, "2\n", "");
+    work_on("none");
+    await_text(&dev, "none");
+    await_text(&dev, "build failed: cp ");
+    e2e_write("source/part/new.c", "int x;\n");
+    await_text(&dev, "build failed: cp ");
+    work_on("worked-on");
+    await_text(&dev, "changed: answer {}: 1, was 2\n");
+    assert_int_equal(kill(dev.pid, SIGINT), 0);
+    assert_int_equal(waitpid(dev.pid, &status, 0), dev.pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    (void)close(dev.out);
+    leave_temporary();
+}
+
+/* A debugger that says what it was asked and runs the program. */
+static void make_debugger(void) {
+    assert_int_equal(mkdir("bin", 0700), 0);
+    e2e_write("bin/gdb",
+              "#!/bin/sh\n"
+              "while [ $# -gt 0 ] && [ \"$1\" != --args ]; do echo \"word $1\"; shift; done\n"
+              "shift\n"
+              "exec \"$@\"\n");
+    assert_int_equal(chmod("bin/gdb", 0700), 0);
+}
+
+/* The worker program is not there: only a plugin in the process of the command can answer. */
+static void a_call_is_debugged_in_the_process_of_the_command(void **state) {
+    (void)state;
+    char *path = strdup(getenv("PATH"));
+    char *worker = strdup(getenv("TOOLRACK_WORKER"));
+    char with[8192];
+    char folder[4096];
+    assert_non_null(getcwd(folder, sizeof folder));
+    (void)snprintf(with, sizeof with, "%s/bin:%s", folder, path);
+    make_debugger();
+    assert_int_equal(mkdir("plugins", 0700), 0);
+    e2e_copy(plugin("E2E_BUILDS", "worked-on"), "plugins/worked.on.so", 0);
+    assert_int_equal(setenv("TOOLRACK_WORKER", "/nonexistent", 1), 0);
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "answer"), 7, "", "*cannot start the worker*");
+    assert_int_equal(setenv("PATH", with, 1), 0);
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "--debug", "answer", "{}"), 0,
+           "word -q\nword -ex\nword catch load worked\\.on\\.so\nword -ex\nword run\nword -ex\n"
+           "word tbreak answer\nword -ex\nword continue\n1\n",
+           "");
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "--debug", "none"), 3, "", "*NotFound*none*");
+    assert_int_equal(setenv("PATH", "/nonexistent", 1), 0);
+    EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "--debug", "answer"), 1, "",
+           "*--debug needs gdb, which is not installed*");
+    assert_int_equal(setenv("PATH", path, 1), 0);
+    assert_int_equal(setenv("TOOLRACK_WORKER", worker, 1), 0);
+    free(path);
+    free(worker);
+}
+
 static void wrong_usage_is_told(void **state) {
     (void)state;
     EXPECT(RUN_WITH({.bare = true}, "test"), 2, "", "*test needs the FILE of a plugin*");
+    EXPECT(RUN_WITH({.bare = true}, "dev", "none"), 3, "", "*NotFound: none is no folder*");
+    EXPECT(RUN_WITH({.bare = true}, "dev", "."), 2, "",
+           "*say how to build it with --build COMMAND*");
     EXPECT(RUN_WITH({.bare = true}, "test", "none.so"), 3, "", "*NotFound*none.so*");
     EXPECT(RUN_WITH({.bare = true}, "test", plugin("E2E_BUILDS", "faults"), "--only", "nonsense"),
            2, "", "*there is no rule \"nonsense\"; see the rules: toolrack test --list*");
@@ -245,6 +384,8 @@ int main(void) {
             CASE(the_bundled_plugins_have_no_findings),
             CASE(tools_that_need_consent_are_not_called),
             CASE(nothing_is_left_and_junit_is_xml),
+            CASE(a_change_is_built_and_its_results_compared),
+            CASE(a_call_is_debugged_in_the_process_of_the_command),
             CASE(wrong_usage_is_told),
     };
 #undef CASE

@@ -97,10 +97,10 @@ _toolrack() {
             _toolrack_reply -W "$(_toolrack_models)" -- "$cur"
             return
             ;;
-        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --max-steps | --max-result | --system | --profile | --expires | --rate | --owner | --listen | --ids | --name | --seed | --runs | --grant) return ;;
+        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --max-steps | --max-result | --system | --profile | --expires | --rate | --owner | --listen | --ids | --name | --seed | --runs | --grant | --build) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check test pack sign verify keys new version help
+        _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check dev test pack sign verify keys new version help
             --config --state --plugins --require-sandbox --safe-mode --no-daemon --json --color --no-pager --verbose --help --version' -- "$cur"
         return
     fi
@@ -108,7 +108,7 @@ _toolrack() {
         list) options+=' --all --plugin --in-state --tag --category --purpose --scenario' ;;
         show) options+=' --schema' ;;
         why) options+=' --crash' ;;
-        call) options+=' --arg --timeout --yes --caller --conversation --trace' ;;
+        call) options+=' --arg --timeout --yes --caller --conversation --trace --debug' ;;
         export) options+=' --format --allow --profile --limit --budget --disabled --explain' ;;
         answer) options+=' --format --allow --profile --limit --budget --caller --conversation --timeout --yes' ;;
         default) options+=' --plugin --reset' ;;
@@ -137,6 +137,7 @@ _toolrack() {
         sign) options+=' --key --password-file' ;;
         verify) options+=' --key' ;;
         keys) options+=' --trust --ids --name --password-file --no-password' ;;
+        dev) options+=' --build --install --timeout' ;;
         test) options+=' --seed --runs --only --list --timeout --grant --allow-dangerous --junit' ;;
     esac
     if [[ $cur == -* ]]; then
@@ -144,7 +145,7 @@ _toolrack() {
     elif [[ $verb == answer || $verb == install || $verb == index || $verb == run || $verb == sign || $verb == verify ]]; then
         compopt -o filenames
         _toolrack_reply -f -- "$cur"
-    elif [[ $verb == pack ]]; then
+    elif [[ $verb == pack || $verb == dev ]]; then
         compopt -o filenames
         _toolrack_reply -d -- "$cur"
     elif [[ $verb == test ]]; then
@@ -163,7 +164,7 @@ _toolrack() {
             tasks | runs) _toolrack_reply -W 'list show cancel remove' -- "$cur" ;;
             keys) _toolrack_reply -W 'list new add remove' -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch mcp log decisions statistics check test pack sign verify keys new version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch mcp log decisions statistics check dev test pack sign verify keys new version' -- "$cur" ;;
             blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
         esac
     elif ((COMP_CWORD == verb_at + 2)); then

@@ -23,7 +23,7 @@ function __toolrack_models
     toolrack (__toolrack_globals) models 2>/dev/null </dev/null | tail -n +2 | string match -r '^\S+'
 end
 
-set -l verbs list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check test pack sign verify keys new version help
+set -l verbs list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check dev test pack sign verify keys new version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -87,6 +87,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Fi
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a log -d 'List the calls in the log'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a statistics -d 'Show statistics of the calls'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Find problems in a plugin or in toolrack.json'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a dev -d 'Build a plugin whenever its sources change'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a test -d 'Put a plugin to the test'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a pack -d 'Make a package of a plugin'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a sign -d 'Sign a package'
@@ -106,6 +107,7 @@ complete -c toolrack -n '__fish_seen_subcommand_from list' -l category -x -d 'On
 complete -c toolrack -n '__fish_seen_subcommand_from list' -l purpose -x -d 'Only with this in their purpose'
 complete -c toolrack -n '__fish_seen_subcommand_from list' -l scenario -x -d 'Only for this scenario'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l arg -x -d 'One argument, name=value'
+complete -c toolrack -n '__fish_seen_subcommand_from call' -l debug -d 'Run it under gdb'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l timeout -x -d 'Give up after so many milliseconds'
 complete -c toolrack -n '__fish_seen_subcommand_from call' -l yes -d 'Agree to what the tool does'
 complete -c toolrack -n '__fish_seen_subcommand_from answer' -F
@@ -237,6 +239,10 @@ complete -c toolrack -n '__fish_seen_subcommand_from keys' -l trust -x -a 'offic
 complete -c toolrack -n '__fish_seen_subcommand_from keys' -l ids -x -d 'What it may sign'
 complete -c toolrack -n '__fish_seen_subcommand_from keys' -l name -x -d 'Whose key it is'
 complete -c toolrack -n '__fish_seen_subcommand_from keys' -F -a 'list new add remove'
+complete -c toolrack -n '__fish_seen_subcommand_from dev' -x -a '(__fish_complete_directories)'
+complete -c toolrack -n '__fish_seen_subcommand_from dev' -l build -x -d 'Build it with this command'
+complete -c toolrack -n '__fish_seen_subcommand_from dev' -l install -d 'Put each build into the plugin folder'
+complete -c toolrack -n '__fish_seen_subcommand_from dev' -l timeout -x -d 'How long an example may take'
 complete -c toolrack -n '__fish_seen_subcommand_from test' -l seed -x -d 'The seed of the random arguments'
 complete -c toolrack -n '__fish_seen_subcommand_from test' -l runs -x -d 'Calls with random arguments of each tool'
 complete -c toolrack -n '__fish_seen_subcommand_from test' -l only -x -a '(toolrack test --list 2>/dev/null | string match -r "^\\S+")' -d 'Only this rule'
@@ -248,4 +254,4 @@ complete -c toolrack -n '__fish_seen_subcommand_from test' -l junit -r -F -d 'Wr
 complete -c toolrack -n '__fish_seen_subcommand_from new' -l lang -x -a 'c c++ rust' -d 'In this language'
 complete -c toolrack -n '__fish_seen_subcommand_from new' -l json-tool -d 'With a tool that brings its own schema'
 complete -c toolrack -n '__fish_seen_subcommand_from new' -l resources -d 'With resources'
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch mcp log decisions statistics check test pack sign verify keys new version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch mcp log decisions statistics check dev test pack sign verify keys new version'
