@@ -1,7 +1,8 @@
 /* libarchive.h - libarchive, loaded when the first package is written or read.
  *
- * With the libraries that it depends on it takes longer to load than all other work of a short
- * verb; it uses libzstd for the compressor. */
+ * With the thirteen libraries that it depends on it takes 1.5 ms to load, more than half as long as
+ * all other work of a short verb. It uses libzstd for the compressor.
+ */
 #pragma once
 
 #include <archive.h>
