@@ -51,11 +51,15 @@ static int fetch(const char *name, uint64_t size_max, int *ret_fd, struct toolra
         }
         return archive_hold(fd, name, ret_fd, err);
     }
-    CLEANUP(closep) int fd = memfd_create("toolrack-package", MFD_CLOEXEC);
+    CLEANUP(closep) int fd = memfd_create("toolrack-package", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot hold %s in memory: %s", name, strerror(errno));
     }
     int code = download(name, fd, size_max, err);
+    if (code == 0 &&
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0) {
+        code = error_set(err, TOOLRACK_E_IO, "cannot hold %s in memory: %s", name, strerror(errno));
+    }
     if (code == 0) {
         *ret_fd = fd;
         fd = -1;

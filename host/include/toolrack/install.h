@@ -39,7 +39,7 @@ struct toolrack_install_options {
     void *user;
 };
 #define TOOLRACK_INSTALL_OPTIONS_INIT \
-    { sizeof(struct toolrack_install_options), NULL, NULL, 0, 0, NULL, NULL, NULL }
+    { .size = sizeof(struct toolrack_install_options) }
 
 /** Install a package, or update one that is installed by a newer version.
  *
