@@ -277,15 +277,16 @@ static int fail_write(const char *path, int number, struct toolrack_error *err) 
     return error_set(err, TOOLRACK_E_IO, "%s cannot be written: %s", path, strerror(number));
 }
 
-/* Open the file of a path below a folder; its own folder is made. */
+/* Open the file of a path below a folder; its own folder is made. Their modes are the same whatever
+ * the umask is. */
 static int create_file(int folder, const char *path, int *ret, struct toolrack_error *err) {
     char platform[MANIFEST_PLATFORM_ROOM];
-    if (manifest_is_plugin(path, platform) && mkdirat(folder, platform, 0755) < 0 &&
-        errno != EEXIST) {
+    if (manifest_is_plugin(path, platform) &&
+        (mkdirat(folder, platform, 0755) < 0 || fchmodat(folder, platform, 0755, 0) < 0)) {
         return fail_write(platform, errno, err);
     }
     *ret = openat(folder, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    return *ret >= 0 ? 0 : fail_write(path, errno, err);
+    return *ret >= 0 && fchmod(*ret, 0644) == 0 ? 0 : fail_write(path, errno, err);
 }
 
 /* Unpack the data of a member into `to` (-1: nowhere), and compare its hash. */

@@ -254,7 +254,9 @@ static void a_package_is_unpacked(void **state) {
     make_good(&tar);
     add_end(&tar);
     compress_zstd(&tar, &bytes);
+    mode_t before = umask(0077);
     assert_ok(unpack_bytes(&bytes, &manifest));
+    (void)umask(before);
     assert_string_equal(manifest.id, "a");
     assert_file("in/README.md", README);
     assert_file("in/x86_64-gnu/a.so", PLUGIN);
