@@ -6,19 +6,26 @@ set -uo pipefail
 # shellcheck source=tests/e2e/author.sh
 . "$E2E_SOURCE/tests/e2e/author.sh"
 
-strict=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -shared -fPIC -fvisibility=hidden -O1)
+strict=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
+shared=(-shared -fPIC -fvisibility=hidden)
 read -ra sdk <<<"$(pkg-config --cflags toolrack-sdk)"
 read -ra cc <<<"${CC:-cc}"
 
 # ------------------------------------------------------------ what is made
 
 # shellcheck disable=SC2317  # called by name
-builds() ( # NAME LANGUAGE
+builds() ( # NAME LANGUAGE: and its unit test passes
     cd "$1" && mkdir -p build || exit
     case $2 in
-        c) "${cc[@]}" -std=c11 "${strict[@]}" "${sdk[@]}" "$1.c" -o "build/$1.so" -lm ;;
-        rust) make ;;
-        c++) c++ -std=c++17 "${strict[@]}" -fno-gnu-unique -Wl,--version-script=exports.map "${sdk[@]}" "$1.cpp" -o "build/$1.so" ;;
+        c)
+            "${cc[@]}" -std=c11 "${strict[@]}" "${shared[@]}" "${sdk[@]}" "$1.c" -o "build/$1.so" -lm &&
+                "${cc[@]}" -std=c11 "${strict[@]}" "${sdk[@]}" unit-test.c -o build/unit-test -lm && build/unit-test
+            ;;
+        c++)
+            c++ -std=c++17 "${strict[@]}" "${shared[@]}" -fno-gnu-unique -Wl,--version-script=exports.map "${sdk[@]}" "$1.cpp" -o "build/$1.so" &&
+                c++ -std=c++17 "${strict[@]}" "${sdk[@]}" unit-test.cpp -o build/unit-test && build/unit-test
+            ;;
+        rust) make all build/unit-test && build/unit-test ;;
     esac
 )
 # shellcheck disable=SC2317

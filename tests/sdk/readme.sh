@@ -1,7 +1,7 @@
 #!/bin/sh
 # readme.sh INCLUDE README - every example of a README in C and C++ compiles without a warning, as it stands
 # there. A block with TR_PLUGIN is a whole plugin; any other is a part of one, which may have things
-# that nothing uses.
+# that nothing uses. One with main() is a unit test, and is run.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 include=$1
@@ -38,6 +38,11 @@ for file in "$work"/block-*.c; do
         output=$("$cc" -std=c11 $strict $extra -shared -fPIC -I"$include" "$file" \
             -o "$work/plugin.so" 2>&1)
         report $? "$cc: the example at line ${line%.c}" "$output"
+        if grep -q '^int main' "$file"; then
+            # shellcheck disable=SC2086
+            output=$("$cc" -std=c11 $strict -I"$include" "$file" -o "$work/program" 2>&1 && "$work/program" 2>&1)
+            report $? "$cc: it runs" "$output"
+        fi
     done
 done
 finish
