@@ -7,6 +7,10 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
+/* Larger lengths and counts of a schema are not reached: no such arguments are made. */
+#define LIMIT_MAX   1000000u
+/* Values that are made at most, in one call. */
+#define VALUES_MAX  20000u
 /* Deepest nesting of schemas that is followed, and most references one after the other. */
 #define DEPTH_MAX   8u
 #define REF_MAX     16u
@@ -68,7 +72,8 @@ static const char *type_at(yyjson_val *schema, size_t index) {
 
 static size_t limit_of(yyjson_val *schema, const char *key, size_t otherwise) {
     yyjson_val *value = member(schema, key);
-    return yyjson_is_uint(value) ? (size_t)yyjson_get_uint(value) : otherwise;
+    uint64_t limit = yyjson_is_uint(value) ? yyjson_get_uint(value) : otherwise;
+    return limit < LIMIT_MAX ? (size_t)limit : LIMIT_MAX;
 }
 
 static bool has_number(yyjson_val *schema, const char *key, double *ret) {
@@ -147,11 +152,11 @@ static yyjson_mut_val *make_text(struct generator *generator, yyjson_val *schema
     } else if (format != NULL) {
         buf_add_text(&text, format);
     } else if (encoding != NULL && strcmp(encoding, "base64") == 0) {
-        for (size_t i = 0; i < length / 4 + (length > 0); i++) {
+        for (size_t i = 0; i < length / 4 + (length > 0) && i < TEXT_MAX; i++) {
             buf_add_text(&text, "AbC9");
         }
     } else {
-        for (size_t i = 0; i < length; i++) {
+        for (size_t i = 0; i < length && i <= TEXT_MAX; i++) {
             buf_add_char(&text, (char)('a' + random_below(&generator->random, 26)));
         }
     }
@@ -163,6 +168,9 @@ static yyjson_mut_val *make_text(struct generator *generator, yyjson_val *schema
 static yyjson_mut_val *typical(struct generator *generator, yyjson_val *schema, unsigned depth);
 
 /* Inside the bounds, neither at them nor 0. */
+/* Doubles below it are within int64_t. */
+#define WHOLE_MAX 9.2e18
+
 static yyjson_mut_val *typical_number(struct generator *generator, yyjson_val *schema,
                                       bool is_integer) {
     struct bounds bounds = bounds_of(schema, is_integer);
@@ -181,8 +189,14 @@ static yyjson_mut_val *typical_number(struct generator *generator, yyjson_val *s
     if (bounds.step > 0) {
         value = ceil(value / bounds.step) * bounds.step;
     }
-    return is_integer ? yyjson_mut_sint(generator->doc, (int64_t)value)
-                      : yyjson_mut_real(generator->doc, value);
+    value = isfinite(value) ? value : 0;
+    if (!is_integer) {
+        return yyjson_mut_real(generator->doc, value);
+    }
+    bool is_inside = value > -WHOLE_MAX && value < WHOLE_MAX;
+    return yyjson_mut_sint(generator->doc, is_inside   ? (int64_t)value
+                                           : value < 0 ? INT64_MIN
+                                                       : INT64_MAX);
 }
 
 static yyjson_mut_val *typical_array(struct generator *generator, yyjson_val *schema,
@@ -246,6 +260,10 @@ static yyjson_mut_val *typical_object(struct generator *generator, yyjson_val *s
 }
 
 static yyjson_mut_val *typical(struct generator *generator, yyjson_val *schema, unsigned depth) {
+    if (generator->left == 0 || depth > DEPTH_MAX * 2) {
+        return yyjson_mut_null(generator->doc);
+    }
+    generator->left--;
     schema = resolve(generator, schema);
     yyjson_val *choices = member(schema, "enum");
     yyjson_val *any = branches(schema);
@@ -283,6 +301,7 @@ static yyjson_mut_val *typical(struct generator *generator, yyjson_val *schema, 
 }
 
 yyjson_mut_val *generate_typical(struct generator *generator) {
+    generator->left = VALUES_MAX;
     return typical(generator, generator->schema, 0);
 }
 
@@ -378,7 +397,7 @@ static void add_arrays(struct generator *generator, yyjson_val *schema, unsigned
     size_t counts[] = {least, most > ITEMS_MAX ? ITEMS_MAX : most};
     for (size_t i = 0; i < ARRAY_LENGTH(counts); i++) {
         yyjson_mut_val *array = yyjson_mut_arr(generator->doc);
-        for (size_t k = 0; k < counts[i]; k++) {
+        for (size_t k = 0; k < counts[i] && k < ITEMS_MAX; k++) {
             (void)yyjson_mut_arr_append(array,
                                         typical(generator, member(schema, "items"), depth + 1));
         }
@@ -391,7 +410,7 @@ static void add_arrays(struct generator *generator, yyjson_val *schema, unsigned
     yyjson_mut_val *item;
     yyjson_mut_arr_foreach(items, at, count, item) {
         yyjson_mut_val *array = yyjson_mut_arr(generator->doc);
-        for (size_t k = 0; k < (least > 0 ? least : 1); k++) {
+        for (size_t k = 0; k < (least > 0 ? least : 1) && k < ITEMS_MAX; k++) {
             (void)yyjson_mut_arr_append(array, yyjson_mut_val_mut_copy(generator->doc, item));
         }
         add(list, array);
@@ -453,9 +472,10 @@ static void add_bounds(struct generator *generator, yyjson_val *schema, unsigned
     size_t at;
     size_t count;
     yyjson_val *branch;
-    if (depth > DEPTH_MAX) {
+    if (depth > DEPTH_MAX || generator->left == 0) {
         return;
     }
+    generator->left--;
     if (choices != NULL || member(schema, "const") != NULL) {
         for (size_t i = 0; i < yyjson_arr_size(choices) && i < CHOICES_MAX; i++) {
             add(list, yyjson_val_mut_copy(generator->doc, yyjson_arr_get(choices, i)));
@@ -485,6 +505,7 @@ static void add_bounds(struct generator *generator, yyjson_val *schema, unsigned
 }
 
 yyjson_mut_val *generate_bounds(struct generator *generator) {
+    generator->left = VALUES_MAX;
     yyjson_mut_val *list = yyjson_mut_arr(generator->doc);
     add_bounds(generator, generator->schema, 0, list);
     return list;
@@ -509,10 +530,10 @@ static yyjson_mut_val *value_of_type(yyjson_mut_doc *doc, unsigned type) {
 static void add_beyond(struct generator *generator, yyjson_val *schema, yyjson_mut_val *list) {
     double value;
     yyjson_mut_doc *doc = generator->doc;
-    if (has_number(schema, "minimum", &value)) {
+    if (has_number(schema, "minimum", &value) && isfinite(value - 1)) {
         add(list, yyjson_mut_real(doc, value - 1));
     }
-    if (has_number(schema, "maximum", &value)) {
+    if (has_number(schema, "maximum", &value) && isfinite(value + 1)) {
         add(list, yyjson_mut_real(doc, value + 1));
     }
     size_t most = limit_of(schema, "maxLength", TEXT_MAX);
@@ -528,6 +549,7 @@ static void add_beyond(struct generator *generator, yyjson_val *schema, yyjson_m
 }
 
 yyjson_mut_val *generate_wrong(struct generator *generator) {
+    generator->left = VALUES_MAX;
     yyjson_mut_doc *doc = generator->doc;
     yyjson_mut_val *list = yyjson_mut_arr(doc);
     yyjson_val *properties = member(generator->schema, "properties");

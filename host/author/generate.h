@@ -20,6 +20,7 @@ struct generator {
     yyjson_val **examples; /* arguments of examples: where strings with a meaning come from */
     size_t example_count;
     yyjson_mut_doc *doc; /* owns what is made */
+    uint32_t left;       /* values that may still be made: schemas may lead to themselves */
 };
 
 /** Typical arguments; NULL when out of memory. */

@@ -11,6 +11,8 @@
 /* Of a repetition without an upper bound, most where strings are to be short. */
 #define REPEAT_FEW 4u
 #define LENGTH_MAX 65536u
+/* Parts that are written: repetitions of nothing make no string long. */
+#define STEPS_MAX  200000u
 /* The characters that classes are made of. */
 #define FIRST_CHAR ' '
 #define LAST_CHAR  '~'
@@ -21,6 +23,7 @@ struct writing {
     bool is_long;
     struct buf *out;
     unsigned depth;
+    unsigned steps;
 };
 
 struct set {
@@ -149,8 +152,8 @@ static const char *read_repeat(struct writing *writing, const char *at, uint64_t
         if (*end == ',') {
             most = end[1] == '}' ? least + REPEAT_MAX : strtoull(end + 1, &end, 10);
         }
-        at = strchr(at, '}');
-        at = at != NULL ? at + 1 : "";
+        at += strcspn(at, "}");
+        at += *at == '}';
         most = most > least + REPEAT_MAX ? least + REPEAT_MAX : most;
     } else {
         *ret = 1;
@@ -166,6 +169,7 @@ static void write_alternatives(struct writing *writing, const char *at, const ch
 
 static void write_part(struct writing *writing, const char *at, const char *end) {
     struct set set = {0};
+    writing->steps++;
     if (*at == '[') {
         (void)read_class(at, &set);
         write_one_of(writing, &set);
@@ -195,7 +199,8 @@ static void write_sequence(struct writing *writing, const char *at, const char *
         uint64_t times;
         after = after > end ? end : after;
         at = read_repeat(writing, after, &times);
-        for (uint64_t i = 0; i < times && writing->out->length < LENGTH_MAX; i++) {
+        for (uint64_t i = 0;
+             i < times && writing->out->length < LENGTH_MAX && writing->steps < STEPS_MAX; i++) {
             write_part(writing, part, after);
         }
     }

@@ -2,6 +2,7 @@
  * after each: the host is closed, and so the plugin unloaded, only where reloads are the subject.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +22,10 @@
 /* How often, and how long, what drains is waited for. */
 #define DRAIN_NAP_MS    2u
 #define DRAIN_MS        500u
-/* Threads that call at once, and for how long at most. */
+/* Threads that call at once, for how long at least and at most, and how often in the first case. */
 #define CALLERS         8u
-#define PARALLEL_MS     400u
+#define PARALLEL_MS     50u
+#define PARALLEL_MS_MAX 1000u
 #define PARALLEL_CALLS  2000u
 /* How long a tool may take to end when it was asked to. */
 #define GRACE_MS        1000u
@@ -140,16 +142,26 @@ struct caller {
     pthread_t thread;
     unsigned number;
     const struct answer *alone;
+    atomic_bool *begins; /* all threads are there */
     atomic_bool *ends;
     size_t wrong; /* a sample that gave another result, or SIZE_MAX */
     char *result;
 };
 
+static bool goes_on(unsigned calls, uint64_t since_ns) {
+    uint64_t ms = (clock_now_ns() - since_ns) / CLOCK_NS_PER_MS;
+    return ms < PARALLEL_MS || (calls < PARALLEL_CALLS && ms < PARALLEL_MS_MAX);
+}
+
 static void *call_in_parallel(void *argument) {
     struct caller *caller = argument;
     const struct session *session = caller->bench.session;
     struct toolrack_call_options options = bench_options(&caller->bench, TOOLRACK_NO_DEADLINE);
-    for (unsigned i = 0; i < PARALLEL_CALLS && !atomic_load(caller->ends); i++) {
+    while (!atomic_load(caller->begins)) {
+        (void)sched_yield();
+    }
+    uint64_t since_ns = clock_now_ns();
+    for (unsigned i = 0; !atomic_load(caller->ends) && goes_on(i, since_ns); i++) {
         size_t index = (i * 7u + caller->number * 3u) % session->sample_count;
         const struct sample *sample = &session->samples[index];
         struct toolrack_result *result = NULL;
@@ -185,11 +197,16 @@ static void tell_wrong(struct child *child, const struct session *session,
 
 static void call_together(struct bench *bench, const struct answer *alone) {
     struct caller callers[CALLERS];
+    atomic_bool begins = false;
     atomic_bool ends = false;
     unsigned started = 0;
     for (unsigned i = 0; i < CALLERS; i++) {
-        callers[i] = (struct caller){
-                .bench = *bench, .number = i, .alone = alone, .ends = &ends, .wrong = SIZE_MAX};
+        callers[i] = (struct caller){.bench = *bench,
+                                     .number = i,
+                                     .alone = alone,
+                                     .begins = &begins,
+                                     .ends = &ends,
+                                     .wrong = SIZE_MAX};
         callers[i].bench.err = toolrack_error_create();
         if (thread_start(&callers[i].thread, call_in_parallel, &callers[i]) != 0) {
             toolrack_error_free(callers[i].bench.err);
@@ -197,6 +214,7 @@ static void call_together(struct bench *bench, const struct answer *alone) {
         }
         started++;
     }
+    atomic_store(&begins, true);
     bool is_told = false;
     for (unsigned i = 0; i < started; i++) {
         (void)pthread_join(callers[i].thread, NULL);

@@ -96,7 +96,7 @@ static void repeat_crash(yyjson_val *row) {
     EXPECT_MATCH(sent, "{\"n\":*}");
     EXPECT_MATCH(yyjson_get_str(yyjson_obj_get(first, "came")), "*SIGABRT*");
     EXPECT_MATCH(yyjson_get_str(yyjson_obj_get(row, "repeat")),
-                 "toolrack test */faults.so --only fuzz-valid --seed 7 --runs 30 --timeout 150");
+                 "toolrack test */faults.so --only fuzz-valid --seed 7 --runs 30 --timeout 250");
     yyjson_doc *doc =
             report(RUN_WITH({.bare = true}, "test", plugin("E2E_BUILDS", "faults"), "--json",
                             "--seed", "7", "--runs", "5", QUICK, "--only", "fuzz-valid"),
