@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# guide.sh: walk through "A first plugin" of plugin-sdk/README.md, command by command.
+# guide.sh: walk through "A first plugin" of plugin-sdk/README.md, command by command, and compile its examples in Rust.
 #
 # Each ```console block is a session in a home of its own, for one language: a line that begins with "$ " is a command,
 # those below it are what it prints (see matches() in tap.sh). It ends with a tool that was called, after five commands at most
@@ -50,6 +50,22 @@ for block in "$work"/block-*; do
         walk "$block"
     fi
     blocks=$((blocks + 1))
+done
+# The examples in Rust are whole plugins; the last session has built the crate.
+# shellcheck disable=SC2317  # called by name
+compiles_in_rust() { # FILE
+    local crate
+    crate=$(echo "$work"/block-*/home/weather/build/libtoolrack.rlib)
+    rustc --edition 2021 -D warnings --crate-type cdylib --crate-name example --extern toolrack="$crate" "$1" -o "$work/example.so" &&
+        toolrack check "$work/example.so"
+}
+awk -v dir="$work" '
+    /^```rust$/ { file = sprintf("%s/example-%d.rs", dir, NR); next }
+    /^```/ { file = "" }
+    file { print >file }
+' "$guide"
+for example in "$work"/example-*.rs; do
+    [ -z "$E2E_RUSTC" ] || passes "the example at line ${example##*-} of the guide, and nothing is found in it" compiles_in_rust "$example"
 done
 passes "the guide is there in each language" [ "$blocks" -eq 3 ]
 finish
