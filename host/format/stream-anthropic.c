@@ -59,7 +59,6 @@ static int grow_block(struct toolrack_stream *stream, yyjson_val *event,
     for (size_t i = 0; i < ARRAY_LENGTH(growths); i++) {
         const struct growth *growth = &growths[i];
         if (yyjson_equals_strn(type, growth->type, growth->type_length)) {
-            stream->decides = stream->decides || growth->is_json;
             stream_gather(stream, item->object, growth->to,
                           yyjson_obj_getn(delta, growth->from, growth->from_length),
                           growth->is_json);

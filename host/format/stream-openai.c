@@ -69,7 +69,6 @@ static void add_function(struct toolrack_stream *stream, yyjson_mut_val *call, c
     if (!yyjson_is_obj(function)) {
         return;
     }
-    stream->decides = true;
     yyjson_mut_val *made = stream_object(stream, call, key);
     add_name(stream, made, yyjson_obj_get(function, "name"));
     if (yyjson_is_obj(arguments)) {
@@ -92,7 +91,6 @@ static int take_call(struct toolrack_stream *stream, uint64_t at, yyjson_val *de
                      struct toolrack_error *err) {
     (void)at;
     struct stream_item *item = find_call(stream, delta);
-    stream->decides = true;
     int code = item != NULL ? 0 : begin_call(stream, delta, err);
     if (code < 0) {
         return code;
@@ -120,14 +118,15 @@ static int take_arrays(struct toolrack_stream *stream, yyjson_val *delta,
     yyjson_val *key;
     yyjson_val *value;
     json_obj_foreach (delta, at, count, key, value) {
-        if (code < 0 || !yyjson_is_arr(value) || yyjson_equals_str(key, "tool_calls")) {
+        const char *name = stream_name(key);
+        if (code < 0 || !yyjson_is_arr(value) || name == NULL || strcmp(name, "tool_calls") == 0) {
             continue;
         }
         if (yyjson_mut_obj_size(stream->root) > STREAM_MEMBERS_MAX) {
             return stream_exceed(err, "the message has more than the %u members allowed",
                                  STREAM_MEMBERS_MAX);
         }
-        code = stream_extend(stream, stream->root, yyjson_get_str(key), value, err);
+        code = stream_extend(stream, stream->root, name, value, err);
     }
     return code;
 }
@@ -148,7 +147,6 @@ static void show_refusal(struct toolrack_stream *stream, yyjson_val *refusal) {
     stream_show(stream, refusal);
     if (stream_is_text(refusal)) {
         stream->refused = true;
-        stream->decides = true;
     }
 }
 
@@ -272,8 +270,8 @@ static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
                              STREAM_MEMBERS_MAX);
     }
     json_obj_foreach (message, at, count, key, value) {
-        if (!yyjson_is_null(value)) {
-            stream_set(stream, stream->root, yyjson_get_str(key), value);
+        if (!yyjson_is_null(value) && stream_name(key) != NULL) {
+            stream_set(stream, stream->root, stream_name(key), value);
         }
     }
     take_reason(stream, reason);

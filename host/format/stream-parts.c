@@ -151,7 +151,6 @@ struct stream_item *stream_find_item(struct toolrack_stream *stream, uint64_t in
 
 int stream_add_item(struct toolrack_stream *stream, uint64_t index, yyjson_mut_val *object,
                     struct toolrack_error *err) {
-    stream->decides = true; /* most items are calls */
     if (stream->item_count == STREAM_ITEMS_MAX) {
         return stream_exceed(err, "the message has more than the %u parts allowed",
                              STREAM_ITEMS_MAX);
@@ -322,8 +321,9 @@ static yyjson_mut_val *continued(yyjson_mut_val *array, yyjson_val *piece) {
         return NULL;
     }
     json_obj_foreach (piece, at, count, key, value) {
-        const char *name = yyjson_get_str(key);
-        if (!is_growing(name) && !is_same(yyjson_mut_obj_get(last, name), value)) {
+        const char *name = stream_name(key);
+        if (name == NULL ||
+            (!is_growing(name) && !is_same(yyjson_mut_obj_get(last, name), value))) {
             return NULL;
         }
     }
@@ -346,9 +346,12 @@ static int extend_element(struct toolrack_stream *stream, yyjson_mut_val *elemen
                              STREAM_MEMBERS_MAX);
     }
     json_obj_foreach (piece, at, count, key, value) {
-        const char *name = yyjson_get_str(key);
+        const char *name = stream_name(key);
         if (code < 0) {
             break;
+        }
+        if (name == NULL) {
+            continue;
         }
         if (yyjson_is_str(value) && is_growing(name)) {
             stream_gather(stream, element, name, value, false);
@@ -446,7 +449,6 @@ void stream_break_off_object(struct toolrack_stream *stream, yyjson_mut_val *cal
 
 void stream_set_reason(struct toolrack_stream *stream, yyjson_val *reason) {
     if (stream_is_text(reason)) {
-        stream->decides = true;
         buf_clear(&stream->reason);
         buf_add(&stream->reason, yyjson_get_str(reason), yyjson_get_len(reason));
         stream->no_memory = stream->no_memory || stream->reason.failed;

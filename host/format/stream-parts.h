@@ -5,6 +5,8 @@
  *   stream-<provider>.c  what the provider's events add to the message */
 #pragma once
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/json.h"
 #include "format/turn-parts.h"
@@ -105,7 +107,6 @@ struct toolrack_stream {
     bool has_halves;    /* strings may have halves of surrogate pairs, see utf8_join_halves() */
     bool has_shown;     /* some text of the model has come */
     bool has_error;     /* an `error` came that says nothing, such as {} or "" */
-    bool decides;       /* the event has a part of a call, or an ending: what runs hangs on it */
     struct buf unshown; /* the half at the end of the text so far */
     uint64_t seed;      /* of the ids that are made for calls without one */
     unsigned ids_made;
@@ -119,6 +120,13 @@ struct toolrack_stream {
 
 /* Length of an id that is made for a call: all providers accept nine letters and digits. */
 #define STREAM_ID_LENGTH 9u
+
+/** The name of a member, as text; NULL for one with a zero byte, which would be taken for what is
+ * before it: who checks the answer has seen another name. */
+static inline const char *stream_name(yyjson_val *key) {
+    const char *name = yyjson_get_str(key);
+    return strlen(name) == yyjson_get_len(key) ? name : NULL;
+}
 
 /** Give an id to a call whose id is missing or empty, or that of a call which was given one before:
  * a result is matched to its call by it. */

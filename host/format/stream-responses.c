@@ -12,7 +12,6 @@ static int put_item(struct toolrack_stream *stream, uint64_t index, yyjson_val *
     if (known == NULL || copy == NULL) {
         return stream_add_item(stream, index, copy, err);
     }
-    stream->decides = true;
     known->object = copy;
     return 0;
 }
@@ -131,7 +130,6 @@ static int take_response(struct toolrack_stream *stream, yyjson_val *response,
     if (yyjson_arr_size(output) > 0) {
         stream->item_count = 0;
     }
-    stream->decides = true;
     int code = stream_take_each(stream, output, end_item, err);
     if (!stream->has_shown) {
         show_items(stream);
@@ -173,13 +171,11 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
         take_piece(stream, index, event);
         if (turn_is(type, "response.refusal.delta")) {
             stream->refused = true;
-            stream->decides = true;
         }
     } else if (turn_is(type, "response.output_text.done")) {
         return take_part(stream, index, event, yyjson_obj_get(event, "text"), err);
     } else if (turn_is(type, "response.refusal.done")) {
         stream->refused = true;
-        stream->decides = true;
         return take_part(stream, index, event, yyjson_obj_get(event, "refusal"), err);
     } else if (turn_is(type, "response.output_item.added")) {
         yyjson_val *item = yyjson_obj_get(event, "item");
@@ -191,7 +187,6 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
     } else if (turn_is(type, "response.function_call_arguments.delta")) {
         struct stream_item *item = stream_find_item(stream, index);
         if (item != NULL) {
-            stream->decides = true;
             stream_gather(stream, item->object, "arguments", yyjson_obj_get(event, "delta"), false);
         }
     } else if (turn_is(type, "response.completed") || turn_is(type, "response.incomplete")) {

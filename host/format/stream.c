@@ -54,8 +54,9 @@ static int check_depth(const yyjson_doc *doc, const char *what, struct toolrack_
                    : 0;
 }
 
-/* Of two members of one name a proxy that checks answers may have read the other. Asked of what has
- * a part of a call, or an ending: to look at each piece of a text takes a seventh of its time. */
+/* Of two members of one name a proxy that checks answers may have read the other: a filter's word
+ * after `null`, the end of the answer after `false`, or a failure. So each event is asked, also one
+ * that looks like a piece of text. */
 static int check_twice(yyjson_val *root, const char *what, struct toolrack_error *err) {
     char pointer[JSON_POINTER_MAX];
     enum json_twice twice = json_find_twice(root, pointer);
@@ -124,10 +125,9 @@ static int take_parsed(struct toolrack_stream *stream, const struct buf *text, y
         stream->seed = name_hash(text->data, text->length);
     }
     stream->has_fields = true;
-    int code = stream_look(stream, event) ? stream_tell_error(event, err) : 0;
-    stream->decides = false;
+    int code = check_twice(event, "an event of the stream", err);
+    code = code == 0 && stream_look(stream, event) ? stream_tell_error(event, err) : code;
     code = code < 0 ? code : stream->format->event(stream, event, err);
-    code = code == 0 && stream->decides ? check_twice(event, "an event of the stream", err) : code;
     return code == 0 && stream->no_memory ? error_oom(err) : code;
 }
 

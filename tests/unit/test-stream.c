@@ -446,7 +446,8 @@ static void an_error_that_says_nothing_is_none_but_without_an_answer(void **stat
     }
 }
 
-/* In whatever has a part of a call, or says how the message ends. */
+/* Whatever the event looks like by the first of the two: of a piece of a text, of null, of an
+ * answer that goes on, or of one that a filter has not stopped. */
 static void a_member_given_twice_ends_it(void **state) {
     (void)state;
     static const struct {
@@ -486,6 +487,25 @@ static void a_member_given_twice_ends_it(void **state) {
              "\"name\":\"g\"}}]}}\n"},
             {TOOLRACK_FORMAT_OLLAMA,
              "{\"done\":true,\"done_reason\":\"stop\",\"message\":{},\"message\":{}}\n"},
+            {TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"content\":\"a\",\"content\":\"b\"}}]}\n\n"},
+            {TOOLRACK_FORMAT_OPENAI, "data: {\"choices\":[{\"delta\":{},\"finish_reason\":null,"
+                                     "\"finish_reason\":\"content_filter\"}]}\n\n"},
+            {TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"refusal\":null,\"refusal\":\"no\"}}]}\n\n"},
+            {TOOLRACK_FORMAT_OPENAI, "data: {\"error\":null,\"error\":{\"message\":\"no\"},"
+                                     "\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "data: {\"type\":\"response.in_progress\",\"type\":\"response.completed\","
+             "\"response\":{\"output\":[]}}\n\n"},
+            {TOOLRACK_FORMAT_ANTHROPIC, "data: {\"type\":\"ping\",\"type\":\"message_stop\"}\n\n"},
+            {TOOLRACK_FORMAT_ANTHROPIC,
+             "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":"
+             "null,\"stop_reason\":\"refusal\"}}\n\n"},
+            {TOOLRACK_FORMAT_GEMINI, "data: {\"candidates\":[{\"content\":{\"parts\":[]},"
+                                     "\"finishReason\":null,\"finishReason\":\"SAFETY\"}]}\n\n"},
+            {TOOLRACK_FORMAT_OLLAMA, "{\"message\":{\"content\":\"a\"},\"done\":false,"
+                                     "\"done\":true}\n"},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
         fails(rows[i].format, rows[i].stream, TOOLRACK_E_INVALID, "gives this member twice");
@@ -628,13 +648,28 @@ static void comes_to(enum toolrack_format format, const char *bytes, const char 
     }
 }
 
-/* Of a text the first counts: nothing runs by it. */
-static void a_text_given_twice_is_the_first(void **state) {
+/* It is not the name before it, by which a call would run that who checks the answer has not seen.
+ */
+static void a_name_with_a_zero_byte_is_no_other(void **state) {
     (void)state;
+#define ZERO_CALLS \
+    "\"tool_calls\\u0000\":[{\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]"
     comes_to(TOOLRACK_FORMAT_OPENAI,
-             "data: {\"choices\":[{\"delta\":{\"content\":\"a\",\"content\":\"b\"}}]}\n\n"
+             "data: {\"choices\":[{\"delta\":{\"content\":\"a\"," ZERO_CALLS "}}]}\n\n"
              "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
              "{\"role\":\"assistant\",\"content\":\"a\"}");
+    comes_to(TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"message\":{\"role\":\"assistant\",\"content\":\"a\"," ZERO_CALLS
+             "},\"finish_reason\":\"stop\"}]}",
+             "{\"role\":\"assistant\",\"content\":\"a\"}");
+    comes_to(TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"content\":[{\"type\":\"text\",\"index\":0,"
+             "\"text\":\"a\"}]}}]}\n\n"
+             "data: {\"choices\":[{\"delta\":{\"content\":[{\"type\":\"text\",\"index\":0,"
+             "\"text\\u0000\":\"b\"}]},\"finish_reason\":\"stop\"}]}\n\n",
+             "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"index\":0,\"text\":"
+             "\"a\"}]}");
+#undef ZERO_CALLS
 }
 
 /* Whatever of the events a server leaves out, its text is shown once, and is in the message. */
@@ -1307,7 +1342,7 @@ int main(void) {
             cmocka_unit_test(errors_of_the_provider_end_it),
             cmocka_unit_test(an_error_that_says_nothing_is_none_but_without_an_answer),
             cmocka_unit_test(a_member_given_twice_ends_it),
-            cmocka_unit_test(a_text_given_twice_is_the_first),
+            cmocka_unit_test(a_name_with_a_zero_byte_is_no_other),
             cmocka_unit_test(failures_that_may_pass_have_a_code),
             cmocka_unit_test(a_response_that_is_not_streamed_may_fail),
             cmocka_unit_test(what_is_no_stream_is_refused),
