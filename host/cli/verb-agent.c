@@ -281,6 +281,7 @@ static const struct {
         {TOOLRACK_ENDING_CONTENT_FILTER, CLI_REFUSED, true},
         {TOOLRACK_ENDING_MALFORMED_CALL, CLI_UNANSWERED, true},
         {TOOLRACK_ENDING_EMPTY, CLI_UNANSWERED, false},
+        {TOOLRACK_ENDING_STOPPED, CLI_UNANSWERED, true},
 };
 
 /* The exit code of a conversation that failed; `*ret_is_cut`: its text is not whole. */

@@ -1,6 +1,7 @@
 /* ending.c - why a model's message ended: the providers' words for it, as one of a few endings, and
  * which of its calls are made then. Streams and whole messages are judged by the one table. */
-#include <strings.h>
+#include <ctype.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -12,7 +13,8 @@ static const char *const words[] = {
 #undef WORD
 };
 
-/* Compared without regard to case: no two providers mean different things by one word. */
+/* Compared without regard to case, and with "-" as "_": no two providers mean different things by
+ * one word. */
 static const struct {
     const char *reason;
     enum toolrack_ending ending;
@@ -35,6 +37,9 @@ static const struct {
         {"model_context_window_exceeded", TOOLRACK_ENDING_LENGTH},
         {"refusal", TOOLRACK_ENDING_REFUSAL},
         {"content_filter", TOOLRACK_ENDING_CONTENT_FILTER},
+        {"content_filtered", TOOLRACK_ENDING_CONTENT_FILTER},     /* Bedrock's */
+        {"guardrail_intervened", TOOLRACK_ENDING_CONTENT_FILTER}, /* Bedrock's */
+        {"sensitive", TOOLRACK_ENDING_CONTENT_FILTER},            /* Zhipu's */
         /* Gemini's, of an answer and of a prompt. */
         {"safety", TOOLRACK_ENDING_SAFETY},
         {"recitation", TOOLRACK_ENDING_SAFETY},
@@ -49,19 +54,58 @@ static const struct {
         {"malformed_function_call", TOOLRACK_ENDING_MALFORMED_CALL},
         {"unexpected_tool_call", TOOLRACK_ENDING_MALFORMED_CALL},
         {"malformed_response", TOOLRACK_ENDING_MALFORMED_CALL},
+        {"function_call_filter", TOOLRACK_ENDING_MALFORMED_CALL}, /* Google's, in OpenAI's format */
+        {"malformed_model_output", TOOLRACK_ENDING_MALFORMED_CALL}, /* Bedrock's */
+        {"malformed_tool_use", TOOLRACK_ENDING_MALFORMED_CALL},
+        /* Gemini's. */
+        {"other", TOOLRACK_ENDING_STOPPED},
+        {"language", TOOLRACK_ENDING_STOPPED},
+        {"too_many_tool_calls", TOOLRACK_ENDING_STOPPED},
+        {"missing_thought_signature", TOOLRACK_ENDING_STOPPED},
+        {"image_other", TOOLRACK_ENDING_STOPPED},
+        {"no_image", TOOLRACK_ENDING_STOPPED},
+        /* DeepSeek's, Zhipu's, watsonx's, and those of vLLM and SGLang. */
+        {"insufficient_system_resource", TOOLRACK_ENDING_STOPPED},
+        {"network_error", TOOLRACK_ENDING_STOPPED},
+        {"time_limit", TOOLRACK_ENDING_STOPPED},
+        {"cancelled", TOOLRACK_ENDING_STOPPED},
+        {"abort", TOOLRACK_ENDING_STOPPED},
+        {"aborted", TOOLRACK_ENDING_STOPPED},
 };
 
 const char *toolrack_ending_word(enum toolrack_ending ending) {
     return (unsigned)ending < ARRAY_LENGTH(words) ? words[ending] : NULL;
 }
 
+/* Whether the first `length` bytes of a reason are this word. */
+static bool is_word(const char *word, const char *reason, size_t length) {
+    size_t i = 0;
+    while (i < length && word[i] != '\0' &&
+           (tolower((unsigned char)reason[i]) == word[i] || (reason[i] == '-' && word[i] == '_'))) {
+        i++;
+    }
+    return i == length && word[i] == '\0';
+}
+
+/* Google writes its own word behind that of OpenAI's format: "content_filter: SPII". */
 static enum toolrack_ending find(const char *reason) {
+    const size_t length = strcspn(reason, ":");
     for (size_t i = 0; i < ARRAY_LENGTH(reasons); i++) {
-        if (strcasecmp(reasons[i].reason, reason) == 0) {
+        if (is_word(reasons[i].reason, reason, length) && (length > 0 || reason[0] == '\0')) {
             return reasons[i].ending;
         }
     }
     return TOOLRACK_ENDING_OTHER;
+}
+
+/* The words of Gemini are an enumeration of one provider, and of all new ones so far none meant
+ * that a message is complete. Servers with OpenAI's and Anthropic's formats have words of their own
+ * for that. */
+static enum toolrack_ending find_in(enum toolrack_format format, const char *reason) {
+    enum toolrack_ending ending = find(reason);
+    return ending == TOOLRACK_ENDING_OTHER && format == TOOLRACK_FORMAT_GEMINI
+                   ? TOOLRACK_ENDING_STOPPED
+                   : ending;
 }
 
 /* ------------------------------------------------------------------- streams */
@@ -79,7 +123,8 @@ enum toolrack_ending toolrack_stream_ending(const struct toolrack_stream *stream
     if (stream->refused) {
         return TOOLRACK_ENDING_REFUSAL;
     }
-    return !stream->complete && reason[0] == '\0' ? TOOLRACK_ENDING_NONE : find(reason);
+    return !stream->complete && reason[0] == '\0' ? TOOLRACK_ENDING_NONE
+                                                  : find_in(stream->kind, reason);
 }
 
 bool stream_is_cut_off(const struct toolrack_stream *stream) {
@@ -89,8 +134,9 @@ bool stream_is_cut_off(const struct toolrack_stream *stream) {
 
 /* ------------------------------------------------------------ whole messages */
 
-enum toolrack_ending turn_ending(yyjson_val *reason) {
-    return yyjson_is_str(reason) ? find(yyjson_get_str(reason)) : TOOLRACK_ENDING_DONE;
+enum toolrack_ending turn_ending(const struct turn_reader *reader, yyjson_val *reason) {
+    return yyjson_is_str(reason) ? find_in(reader->message->format, yyjson_get_str(reason))
+                                 : TOOLRACK_ENDING_DONE;
 }
 
 int turn_end(struct turn_reader *reader, const struct turn_end *end) {
@@ -111,6 +157,12 @@ int turn_end(struct turn_reader *reader, const struct turn_end *end) {
         return error_set_field(reader->err, TOOLRACK_E_REFUSED, end->place,
                                "the model refuses the task, so no call of the message is made: "
                                "change the task, or ask another model");
+    }
+    if (end->ending == TOOLRACK_ENDING_STOPPED) {
+        return error_set_field(reader->err, TOOLRACK_E_INVALID, end->place,
+                               "the provider stopped the message (%s), so no call of it is made: "
+                               "ask again, or ask another model",
+                               word);
     }
     const char *filter = end->ending == TOOLRACK_ENDING_SAFETY           ? "safety"
                          : end->ending == TOOLRACK_ENDING_CONTENT_FILTER ? "content"

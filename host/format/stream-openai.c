@@ -260,6 +260,10 @@ static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
     if (code < 0) {
         return code;
     }
+    if (message == NULL && stream_is_text(reason)) {
+        take_reason(stream, reason); /* Google's, of an answer that its filter took all of */
+        return 0;
+    }
     if (!yyjson_is_obj(message)) {
         return error_set(err, TOOLRACK_E_INVALID,
                          "the response has no message in its choices; it is not one of Chat "

@@ -123,9 +123,27 @@ static void show_items(struct toolrack_stream *stream) {
     }
 }
 
+/* What the whole response says of a response that is lost, or goes on without this request. */
+static int check_status(yyjson_val *response, struct toolrack_error *err) {
+    yyjson_val *status = yyjson_obj_get(response, "status");
+    yyjson_val *error = yyjson_obj_get(response, "error");
+    if (turn_is(status, "failed") || turn_is(status, "cancelled")) {
+        return stream_fail(turn_says_error(error) ? error : status, err);
+    }
+    return turn_is(status, "queued") || turn_is(status, "in_progress")
+                   ? error_set(err, TOOLRACK_E_INVALID,
+                               "the response has the status '%s': ask without 'background'",
+                               yyjson_get_str(status))
+                   : 0;
+}
+
 /* Some providers send the whole response without its items. */
 static int take_response(struct toolrack_stream *stream, yyjson_val *response,
                          struct toolrack_error *err) {
+    int lost = check_status(response, err);
+    if (lost < 0) {
+        return lost;
+    }
     yyjson_val *output = yyjson_obj_get(response, "output");
     if (yyjson_arr_size(output) > 0) {
         stream->item_count = 0;
@@ -162,9 +180,11 @@ static void break_off(struct toolrack_stream *stream) {
 static int take_event(struct toolrack_stream *stream, yyjson_val *event,
                       struct toolrack_error *err) {
     yyjson_val *type = yyjson_obj_get(event, "type");
-    if (turn_is(type, "error") || turn_is(type, "response.failed")) {
-        yyjson_val *error = yyjson_obj_get(yyjson_obj_get(event, "response"), "error");
-        return stream_fail(yyjson_is_obj(error) ? error : event, err);
+    if (turn_is(type, "error") || turn_is(type, "response.failed") ||
+        turn_is(type, "response.cancelled")) {
+        yyjson_val *response = yyjson_obj_get(event, "response");
+        yyjson_val *error = yyjson_obj_get(response, "error");
+        return stream_fail(yyjson_is_obj(error) ? error : response != NULL ? response : event, err);
     }
     uint64_t index = yyjson_get_uint(yyjson_obj_get(event, "output_index"));
     if (turn_is(type, "response.output_text.delta") || turn_is(type, "response.refusal.delta")) {

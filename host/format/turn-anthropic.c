@@ -15,7 +15,7 @@ static int read_call(struct turn_reader *reader, yyjson_val *block) {
 static int end_turn(struct turn_reader *reader, yyjson_val *root, yyjson_val *content) {
     yyjson_val *reason = yyjson_obj_get(root, "stop_reason");
     yyjson_val *last = yyjson_obj_get(yyjson_arr_get_last(content), "type");
-    const struct turn_end end = {.ending = turn_ending(reason),
+    const struct turn_end end = {.ending = turn_ending(reader, reason),
                                  .reason = reason,
                                  .place = "/stop_reason",
                                  .is_in_call = turn_is(last, "tool_use")};

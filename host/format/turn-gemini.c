@@ -52,7 +52,7 @@ static int read_content(struct turn_reader *reader, yyjson_val *content, const c
 static int end_candidate(struct turn_reader *reader, yyjson_val *candidate) {
     yyjson_val *reason = get(candidate, "finishReason", "finish_reason");
     yyjson_val *parts = yyjson_obj_get(yyjson_obj_get(candidate, "content"), "parts");
-    const struct turn_end end = {.ending = turn_ending(reason),
+    const struct turn_end end = {.ending = turn_ending(reader, reason),
                                  .reason = reason,
                                  .place = yyjson_obj_get(candidate, "finishReason") == reason
                                                   ? "/candidates/0/finishReason"

@@ -15,7 +15,7 @@ static int read_message(struct turn_reader *reader, yyjson_val *message, const c
 static int read_turn(struct turn_reader *reader, yyjson_val *root) {
     yyjson_val *message = yyjson_obj_get(root, "message");
     yyjson_val *reason = yyjson_obj_get(root, "done_reason");
-    const struct turn_end end = {.ending = turn_ending(reason),
+    const struct turn_end end = {.ending = turn_ending(reader, reason),
                                  .reason = reason,
                                  .place = "/done_reason",
                                  .is_in_call = true};

@@ -49,8 +49,10 @@ static int read_choice(struct turn_reader *reader, yyjson_val *choice) {
         return error_set_field(reader->err, TOOLRACK_E_INVALID, "/choices/0/finish_reason",
                                "the provider answered with an error and gave no reason");
     }
-    int code = read_message(reader, yyjson_obj_get(choice, "message"), "/choices/0/message");
-    const struct turn_end end = {.ending = turn_ending(reason),
+    yyjson_val *message = yyjson_obj_get(choice, "message");
+    bool has_none = message == NULL && turn_is_text(reason); /* a filter took all of it */
+    int code = has_none ? 0 : read_message(reader, message, "/choices/0/message");
+    const struct turn_end end = {.ending = turn_ending(reader, reason),
                                  .reason = reason,
                                  .place = "/choices/0/finish_reason",
                                  .is_in_call = true};

@@ -97,11 +97,11 @@ struct turn_end {
 
 /** The ending that a provider's word means. A value that is not a string says nothing: the message
  * is complete. */
-enum toolrack_ending turn_ending(yyjson_val *reason);
+enum toolrack_ending turn_ending(const struct turn_reader *reader, yyjson_val *reason);
 
 /** See to it that only such calls are made as may be after this ending: none of a message that was
- * refused, or that a filter stopped; at a limit of tokens not one without its arguments. A message
- * without calls has none to refuse, unless the model's call could not be read.
+ * refused, or that the provider stopped; at a limit of tokens not one without its arguments. A
+ * message without calls has none to refuse, unless the model's call could not be read.
  * @return 0; TOOLRACK_E_REFUSED; TOOLRACK_E_INVALID; TOOLRACK_E_NO_MEMORY */
 int turn_end(struct turn_reader *reader, const struct turn_end *end);
 

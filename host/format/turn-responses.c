@@ -89,7 +89,7 @@ static int end_response(struct turn_reader *reader, yyjson_val *root, yyjson_val
     yyjson_val *last = yyjson_arr_get_last(output);
     bool has_reason = turn_is_text(reason);
     reason = has_reason ? reason : turn_is(status, "incomplete") ? status : NULL;
-    const struct turn_end end = {.ending = turn_ending(reason),
+    const struct turn_end end = {.ending = turn_ending(reader, reason),
                                  .reason = reason,
                                  .place = has_reason ? "/incomplete_details/reason" : "/status",
                                  .is_in_call =

@@ -462,6 +462,10 @@ static int check_ending(const struct agent *agent, struct toolrack_error *err) {
                          "the model wrote a call that cannot be read%s: try again, or ask another "
                          "model",
                          reason_of(agent, reason));
+    case TOOLRACK_ENDING_STOPPED:
+        return error_set(err, TOOLRACK_E_EXECUTION_FAILED,
+                         "the provider stopped the answer%s: try again, or ask another model",
+                         reason_of(agent, reason));
     default: return 0;
     }
 }

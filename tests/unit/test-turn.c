@@ -687,6 +687,7 @@ static void a_name_with_a_zero_byte_is_no_name(void **state) {
 #define IS_FILTERED "the provider's content filter stopped the message (content_filter)"
 #define IS_UNSAFE   "the provider's safety filter stopped the message ("
 #define IS_BROKEN   "the model wrote a call that cannot be read ("
+#define IS_STOPPED  "the provider stopped the message ("
 #define IS_CUT_OFF  "reached its length limit before the arguments of this call"
 
 /* How a message ended decides which of its calls are made, in all formats as for an agent. */
@@ -701,7 +702,19 @@ static void calls_are_made_as_the_message_ended(void **state) {
             {TOOLRACK_FORMAT_OPENAI, CHAT("\"stop\"", TEXT), NULL, NULL},
             {TOOLRACK_FORMAT_OPENAI, CHAT("\"\"", TEXT), NULL, NULL},
             {TOOLRACK_FORMAT_OPENAI, CHAT("null", TEXT), NULL, NULL},
-            {TOOLRACK_FORMAT_OPENAI, CHAT("\"abort\"", TEXT), NULL, NULL},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("\"a_new_word\"", TEXT), NULL, NULL},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("\"abort\"", TEXT), IS_STOPPED "abort)",
+             "/choices/0/finish_reason"},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("\"sensitive\"", TEXT),
+             "the provider's content filter stopped the message (sensitive)",
+             "/choices/0/finish_reason"},
+            {TOOLRACK_FORMAT_OPENAI, CHAT("\"content_filter: SPII\"", TEXT),
+             "the provider's content filter stopped the message (content_filter: SPII)",
+             "/choices/0/finish_reason"},
+            {TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"finish_reason\":\"function_call_filter: "
+             "MALFORMED_FUNCTION_CALL\"}]}",
+             IS_BROKEN, "/choices/0/finish_reason"},
             {TOOLRACK_FORMAT_OPENAI, CHAT("\"length\"", TEXT), NULL, NULL},
             {TOOLRACK_FORMAT_OPENAI, CHAT("\"length\"", "\"\""), IS_CUT_OFF, NULL},
             {TOOLRACK_FORMAT_OPENAI, CHAT("\"model_length\"", "\"\""), IS_CUT_OFF, NULL},
@@ -784,7 +797,10 @@ static void calls_are_made_as_the_message_ended(void **state) {
             {TOOLRACK_FORMAT_GEMINI, FINISH("\"STOP\""), NULL, NULL},
             {TOOLRACK_FORMAT_GEMINI, FINISH("null"), NULL, NULL},
             {TOOLRACK_FORMAT_GEMINI, FINISH("\"FINISH_REASON_UNSPECIFIED\""), NULL, NULL},
-            {TOOLRACK_FORMAT_GEMINI, FINISH("\"OTHER\""), NULL, NULL},
+            {TOOLRACK_FORMAT_GEMINI, FINISH("\"OTHER\""), IS_STOPPED "OTHER)",
+             "/candidates/0/finishReason"},
+            {TOOLRACK_FORMAT_GEMINI, FINISH("\"A_NEW_WORD\""), IS_STOPPED "A_NEW_WORD)",
+             "/candidates/0/finishReason"},
             {TOOLRACK_FORMAT_GEMINI, FINISH("\"SAFETY\""), IS_UNSAFE "SAFETY)",
              "/candidates/0/finishReason"},
             {TOOLRACK_FORMAT_GEMINI, FINISH("\"RECITATION\""), IS_UNSAFE "RECITATION)",

@@ -155,8 +155,8 @@ struct toolrack_agent_options {
  *         TOOLRACK_E_EXECUTION_FAILED for what the provider reports as its error;
  *         TOOLRACK_E_NO_MEMORY. An answer that is none or not whole is a failure too, by its
  *         ending: TOOLRACK_E_LIMIT_EXCEEDED for "length", TOOLRACK_E_REFUSED for "refusal",
- *         "safety" and "content-filter", TOOLRACK_E_EXECUTION_FAILED for "malformed-call" and
- *         "empty". [any-thread] */
+ *         "safety" and "content-filter", TOOLRACK_E_EXECUTION_FAILED for "malformed-call",
+ *         "stopped" and "empty". [any-thread] */
 TOOLRACK_API int toolrack_agent(struct toolrack *host, const struct toolrack_agent_options *options,
                                 struct toolrack_text **ret, struct toolrack_error *err);
 

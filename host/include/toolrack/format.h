@@ -106,7 +106,8 @@ TOOLRACK_API int toolrack_format_tolerance(struct toolrack *host, enum toolrack_
  * @return 0; TOOLRACK_E_INVALID for a message that is not of this format, or has a call that cannot
  *         be read, with the place, an unknown profile in `offered`, or `definitions` that are none
  *         of this format; TOOLRACK_E_REFUSED for a message with calls that the model refused or a
- *         filter of the provider stopped: none of them is executed; TOOLRACK_E_LIMIT_EXCEEDED for
+ *         filter of the provider stopped: none of them is executed, nor (TOOLRACK_E_INVALID) where
+ *         the provider stopped it for another reason; TOOLRACK_E_LIMIT_EXCEEDED for
  *         more than 1024 calls or 64 MiB; TOOLRACK_E_NO_MEMORY. */
 TOOLRACK_API int toolrack_answer(struct toolrack *host, enum toolrack_format format,
                                  const char *message, size_t length,
@@ -149,7 +150,8 @@ TOOLRACK_API int toolrack_stream_end(struct toolrack_stream *stream, const char 
     X(CONTENT_FILTER, "content-filter", "the provider's filter of content stopped it") \
     X(MALFORMED_CALL, "malformed-call", "the model wrote a call that cannot be read")  \
     X(EMPTY, "empty", "it has neither text nor calls")                                 \
-    X(OTHER, "other", "the provider's word for it is not known here")
+    X(OTHER, "other", "the provider's word for it is not known here")                  \
+    X(STOPPED, "stopped", "the provider stopped it, for another reason than those above")
 
 enum toolrack_ending {
 #define TOOLRACK_ENDING(constant, word, meaning) TOOLRACK_ENDING_##constant,
@@ -162,8 +164,8 @@ enum toolrack_ending {
 TOOLRACK_API const char *toolrack_ending_word(enum toolrack_ending ending);
 
 /** Why the message ended, as far as the stream says. Of a message that is not TOOLRACK_ENDING_DONE
- * calls may be missing or incomplete; after REFUSAL, SAFETY and CONTENT_FILTER none of them should
- * be executed. TOOLRACK_ENDING_EMPTY is not told here.
+ * calls may be missing or incomplete; after REFUSAL, SAFETY, CONTENT_FILTER and STOPPED none of
+ * them should be executed. TOOLRACK_ENDING_EMPTY is not told here.
  * @param ret_reason  NULL, or receives the provider's own word, "" where it has none, borrowed from
  *                    the stream until it is fed again */
 TOOLRACK_API enum toolrack_ending toolrack_stream_ending(const struct toolrack_stream *stream,
