@@ -832,7 +832,7 @@ int agent_run(const struct agent_options *options, struct agent_outcome *ret,
         code = take_steps(&agent, err);
     }
     if (code < 0) {
-        key_redact(&agent.key, err->message, strlen(err->message));
+        key_redact_error(&agent.key, err);
     }
     ret->total_ns = clock_now_ns() - begin_ns;
     write_end(&agent, code < 0 ? err : NULL);

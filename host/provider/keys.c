@@ -271,6 +271,48 @@ static size_t beginning_length(const struct key *key, const struct buf *text) {
     return longest;
 }
 
+/* What is behind the text that an error shows, where that is cut off. */
+static size_t end_of_shown(const char *text) {
+    static const char *const marks[] = {"\"", "\xe2\x80\xa6"};
+    size_t length = strlen(text);
+    for (size_t i = 0; i < ARRAY_LENGTH(marks); i++) {
+        const size_t size = strlen(marks[i]);
+        if (length >= size && memcmp(text + length - size, marks[i], size) == 0) {
+            return length - size;
+        }
+    }
+    return length;
+}
+
+/* Overwrite keys in a text that may be cut off within one. @return whether there was any */
+static bool redact_cut(const struct key *key, char *text) {
+    const struct buf shown = {.data = text, .length = end_of_shown(text)};
+    const size_t begun = beginning_length(key, &shown);
+    CLEANUP(freep) char *before = strdup(text);
+    if (begun >= KEY_SECRET_MIN) {
+        memset(text + shown.length - begun, '*', begun);
+    }
+    key_redact(key, text, strlen(text));
+    return before == NULL || strcmp(before, text) != 0;
+}
+
+void key_redact_error(const struct key *key, struct toolrack_error *err) {
+    char names[ERROR_FIELD_MAX]; /* of a JSON Pointer, as they are in the JSON */
+    size_t length = 0;
+    for (const char *at = err->field; *at != '\0'; at++) {
+        const bool is_escape = at[0] == '~' && (at[1] == '0' || at[1] == '1');
+        names[length++] = is_escape ? (at[1] == '0' ? '~' : '/') : *at;
+        at += is_escape;
+    }
+    names[length] = '\0';
+    if (redact_cut(key, names)) {
+        err->field[0] = '\0';
+    }
+    (void)redact_cut(key, err->message);
+    (void)redact_cut(key, err->tool);
+    (void)redact_cut(key, err->trace);
+}
+
 /* Whether all of the text may be of a secret, and more of it may come. */
 static bool is_within(const struct key *key, const struct buf *text) {
     for (size_t i = 0; i < key->secret_count; i++) {

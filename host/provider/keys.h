@@ -58,6 +58,11 @@ void key_finish(struct key *key);
  * which occur in ordinary text, in paths and in the JSON around them. */
 void key_redact(const struct key *key, char *text, size_t length);
 
+/** The same in all that an error says, which may be cut off within a key: the beginning of one of
+ * KEY_SECRET_MIN characters and more at its end is overwritten too. A place that names a key is
+ * left out. */
+void key_redact_error(const struct key *key, struct toolrack_error *err);
+
 /** Text that comes in pieces: a key that is cut between two is overwritten as well. The end of what
  * came is held back as long as it may begin a key. The rest of a key of KEY_SECRET_MIN characters
  * and more with which the text begins is overwritten too: what the model thought may end with what

@@ -440,8 +440,12 @@ static void an_ending_is_told_in_json(void **state) {
                 "\"InputOutput\"", "/reason", "null");
     EXPECT_JSON(AGENT("two-turn", "--json"), 0, "/ending", "\"done\"", "/reason", "\"stop\"",
                 "/error", "");
-    EXPECT(AGENT("odd-reason", "--format", "gemini"), 0, "Fine.\n",
-           "toolrack: *not known here (LANGUAGE)\n" TRANSCRIPT);
+    EXPECT(AGENT("new-reason"), 0, "Fine.\n",
+           "toolrack: *not known here (a_new_word)\n" TRANSCRIPT);
+    EXPECT(AGENT("odd-reason", "--format", "gemini"), 10, "Fine.\n[cut off: stopped]\n",
+           TRANSCRIPT "toolrack: ExecutionFailed: the provider stopped the answer (LANGUAGE): *\n");
+    EXPECT_JSON(AGENT("stops-calls", "--format", "gemini", "--json"), 10, "/ending", "\"stopped\"",
+                "/reason", "\"OTHER\"", "/calls", "0");
     EXPECT(AGENT("broken-stream"), 1, "*\n[cut off]\n", NULL);
 }
 
@@ -684,7 +688,7 @@ static void a_key_that_the_model_says_goes_nowhere(void **state) {
     }
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i += 3) {
         struct run run = AGENT("ends-with-key", "--format", formats[i], "--json");
-        assert_int_equal(run.exit, 0);
+        assert_int_equal(run.exit, i == 3 ? 10 : 0); /* no word of Gemini's */
         assert_non_null(strstr(run.out, "\"reason\":\"***"));
         assert_null(strstr(run.out, KEY));
         assert_null(strstr(run.err, KEY));
@@ -752,7 +756,7 @@ static void a_key_in_a_text_and_a_call_goes_nowhere(void **state) {
         struct run run = AGENT("parts-key", "--format", formats[i], "--transcript", "kept",
                                "--header", "Authorization: Bearer " KEY);
         char *text = read_kept("kept");
-        assert_int_equal(run.exit, 0);
+        assert_int_equal(run.exit, i == 3 ? 10 : 0); /* no word of Gemini's */
         assert_non_null(strstr(run.out, "It is **********"));
         assert_non_null(strstr(text, "\"results\""));
         const char *const shown[] = {run.out, run.err, text};
@@ -768,6 +772,28 @@ static void a_key_in_a_text_and_a_call_goes_nowhere(void **state) {
     assert_non_null(strstr(log.out, "\"echo\""));
     assert_null(strstr(log.out, &KEY[half]));
     run_finish(&log);
+}
+
+/* Neither a part of it, at the place where an error is cut off, nor as the name of a member. */
+static void no_error_has_a_key(void **state) {
+    (void)state;
+    need_provider();
+    static const char *const models[] = {"cuts-key", "names-key"};
+    char part[sizeof KEY] = KEY;
+    part[8] = '\0';
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+        struct run run = AGENT(models[i], "--json", "--transcript", "kept");
+        char *text = read_kept("kept");
+        const char *const shown[] = {run.out, run.err, text};
+        assert_int_equal(run.exit, 1);
+        assert_non_null(strstr(text, "\"Invalid\""));
+        for (size_t j = 0; j < sizeof shown / sizeof shown[0]; j++) {
+            assert_null(strstr(shown[j], part));
+        }
+        run_finish(&run);
+        free(text);
+        assert_int_equal(unlink("kept"), 0);
+    }
 }
 
 static void a_transcript_is_kept(void **state) {
@@ -1666,6 +1692,7 @@ int main(void) {
             TEST(a_key_that_the_model_says_goes_nowhere),
             TEST(halves_of_a_key_go_nowhere),
             TEST(a_key_in_a_text_and_a_call_goes_nowhere),
+            TEST(no_error_has_a_key),
             TEST(a_transcript_is_kept),
             TEST(a_transcript_is_for_its_owner),
             TEST(a_long_result_is_read_in_parts),

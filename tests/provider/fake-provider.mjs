@@ -319,6 +319,11 @@ const parts = {
     'malformed': {say: () => ({text: '', calls: [], end: 'malformed'})},
     'empty': {say: () => ({text: ' \n', calls: []})},
     'odd-reason': {say: () => ({text: 'Fine.', calls: [], end: 'other'})},
+    'new-reason': {say: () => ({text: 'Fine.', calls: [], reason: 'a_new_word'})},
+    'stops-calls': {say: () => ({text: 'Fine.', calls: [add(2, 3)], reason: 'OTHER'})},
+    // In an error, at the place where it is cut off, and as the name of a member.
+    'cuts-key': {event: (key) => `data: ["${'x'.repeat(45)}${key}"]\n\n`},
+    'names-key': {event: (key) => `data: {"${key}":1,"${key}":2}\n\n`},
     'prompt-filtered': {fails: Array(20).fill([400, {}, {code: 'content_filter', message: 'the prompt is filtered'}])},
     // They know the key, say it, and call a tool with it.
     'tells-key': {say: (results, key) => (results.length === 0 ? {text: `The key is ${key}.\n`, calls: [{name: 'echo', args: {text: key}}]}
@@ -499,6 +504,11 @@ function play(request, response, body, format, match) {
         return;
     }
     if (part.how === 'silence') {
+        return;
+    }
+    if (part.event !== undefined) {
+        response.writeHead(200, {'content-type': 'text/event-stream'});
+        response.end(part.event(keyOf(request).replace(/^Bearer /, '')));
         return;
     }
     const results = format.results(body);
