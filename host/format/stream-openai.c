@@ -204,6 +204,9 @@ static int take_delta(struct toolrack_stream *stream, yyjson_val *delta,
     stream_set(stream, stream->root, members[EXTRA_CONTENT].key, has[EXTRA_CONTENT]);
     add_function(stream, stream->root, members[FUNCTION_CALL].key, has[FUNCTION_CALL]);
     int code = take_arrays(stream, delta, err);
+    if (code == 0 && yyjson_is_obj(has[TOOL_CALLS])) {
+        return take_call(stream, 0, has[TOOL_CALLS], err); /* text-generation-inference's */
+    }
     return code < 0 ? code : stream_take_each(stream, has[TOOL_CALLS], take_call, err);
 }
 

@@ -184,7 +184,9 @@ static int take_field(struct toolrack_stream *stream, const struct buf *line,
     if (at < line->length && line->data[at] == ' ') {
         at++;
     }
-    if (name_length == 4 && memcmp(line->data, "data", 4) == 0) {
+    const bool is_error = name_length == 5 && memcmp(line->data, "error", 5) == 0; /* llama.cpp's */
+    stream->is_failure = stream->is_failure || (is_error && at < line->length);
+    if (is_error || (name_length == 4 && memcmp(line->data, "data", 4) == 0)) {
         buf_add(&stream->data, "\n", stream->has_data);
         stream->has_data = true;
         buf_add(&stream->data, line->data + at, line->length - at);

@@ -512,6 +512,32 @@ static void a_member_given_twice_ends_it(void **state) {
     }
 }
 
+/* What a stream comes to. */
+static void comes_to(enum toolrack_format format, const char *bytes, const char *wanted) {
+    CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
+    struct toolrack_error err = {0};
+    const char *message = "";
+    assert_int_equal(toolrack_stream_new(format, NULL, NULL, &stream, &err), 0);
+    int code = toolrack_stream_feed(stream, bytes, strlen(bytes), &err);
+    code = code < 0 ? code : toolrack_stream_end(stream, &message, NULL, &err);
+    if (code < 0 || strcmp(message, wanted) != 0) {
+        fail_msg("%s: %s %s", bytes, message, err.message);
+    }
+}
+
+/* text-generation-inference streams one call where others have a list of them. */
+static void a_lone_call_in_place_of_a_list_is_taken(void **state) {
+    (void)state;
+    comes_to(TOOLRACK_FORMAT_OPENAI,
+             "data: "
+             "{\"choices\":[{\"delta\":{\"tool_calls\":{\"index\":0,\"id\":\"a\",\"function\":{"
+             "\"name\":\"f\",\"arguments\":\"{\"}}}}]}\n\n"
+             "data: {\"choices\":[{\"delta\":{\"tool_calls\":{\"index\":0,\"function\":{"
+             "\"arguments\":\"}\"}}},\"finish_reason\":\"eos_token\"}]}\n\n",
+             "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"f\","
+             "\"arguments\":\"{}\"}}],\"content\":null}");
+}
+
 /* What a status would say, were it not too late for one. */
 static void failures_that_may_pass_have_a_code(void **state) {
     (void)state;
@@ -528,6 +554,8 @@ static void failures_that_may_pass_have_a_code(void **state) {
           limit, "slow");
     fails(TOOLRACK_FORMAT_OPENAI, "data: {\"error\":{\"message\":\"slow\",\"code\":429}}\n\n",
           limit, "slow");
+    fails(TOOLRACK_FORMAT_OPENAI, "error: {\"message\":\"bad\",\"code\":500}\n\n", busy, "bad");
+    fails(TOOLRACK_FORMAT_OPENAI, "error: bad\n\n", failed, "bad");
     fails(TOOLRACK_FORMAT_OPENAI,
           "data: "
           "{\"error\":{\"message\":\"pay\",\"code\":429,\"type\":\"insufficient_quota\"}}\n\n",
@@ -644,19 +672,6 @@ static void events_that_say_nothing_are_ignored(void **state) {
     assert_string_equal(message, "{\"role\":\"assistant\",\"content\":null}");
     assert_int_equal(toolrack_stream_end(stream, &message, NULL, &err), 0);
     assert_int_equal(toolrack_stream_feed(stream, "\n", 1, &err), TOOLRACK_E_INVALID);
-}
-
-/* What a stream comes to. */
-static void comes_to(enum toolrack_format format, const char *bytes, const char *wanted) {
-    CLEANUP(toolrack_stream_freep) struct toolrack_stream *stream = NULL;
-    struct toolrack_error err = {0};
-    const char *message = "";
-    assert_int_equal(toolrack_stream_new(format, NULL, NULL, &stream, &err), 0);
-    int code = toolrack_stream_feed(stream, bytes, strlen(bytes), &err);
-    code = code < 0 ? code : toolrack_stream_end(stream, &message, NULL, &err);
-    if (code < 0 || strcmp(message, wanted) != 0) {
-        fail_msg("%s: %s %s", bytes, message, err.message);
-    }
 }
 
 /* It is not the name before it, by which a call would run that who checks the answer has not seen.
@@ -1369,6 +1384,7 @@ int main(void) {
             cmocka_unit_test(an_error_that_says_nothing_is_none_but_without_an_answer),
             cmocka_unit_test(a_member_given_twice_ends_it),
             cmocka_unit_test(a_name_with_a_zero_byte_is_no_other),
+            cmocka_unit_test(a_lone_call_in_place_of_a_list_is_taken),
             cmocka_unit_test(failures_that_may_pass_have_a_code),
             cmocka_unit_test(a_response_that_is_not_streamed_may_fail),
             cmocka_unit_test(what_is_no_stream_is_refused),
