@@ -14,6 +14,7 @@
 #include "format/provider.h"
 #include "format/report.h"
 #include "format/schema-rewrite.h"
+#include "schema/secret.h"
 
 const struct provider *provider_of(enum toolrack_format format) {
     switch (format) {
@@ -172,10 +173,18 @@ static int describe(struct export *export, const struct format_tool *tool,
                               .memory = export->memory,
                               .keys = export->names != NULL ? &export->keys : NULL};
     bool wants_strict = (export->provider->rules & RULE_STRICT) != 0;
+    CLEANUP(buf_finish) struct buf without = BUF_INIT;
     buf_clear(&export->schema);
     buf_clear(&export->keys);
-    int code = rewrite_text(&rewrite, tool->schema, &export->schema,
-                            wants_strict ? &definition->strict : NULL);
+    if (tool->schema != NULL && !schema_without_secrets(tool->schema, &without)) {
+        return TOOLRACK_E_NO_MEMORY;
+    }
+    if (without.length > 0) {
+        format_report_add(report, "rewritten", NULL,
+                          "the default of a secret is left out; calls still use it");
+    }
+    int code = rewrite_text(&rewrite, without.length > 0 ? without.data : tool->schema,
+                            &export->schema, wants_strict ? &definition->strict : NULL);
     if (code == 0) {
         code = show_schema(export, report, "schema", &export->schema);
     }

@@ -79,7 +79,7 @@ static void note_text(struct walk *walk, const char *text, size_t length) {
         while (end < length && text[end] != '\n' && text[end] != '\r' && text[end] != '\0') {
             end++;
         }
-        if (end - at >= SECRET_LENGTH_MIN) {
+        if (end - at >= SECRET_WORD_MIN) {
             buf_add(walk->found, text + at, end - at);
             buf_add(walk->found, "", 1);
         }
@@ -432,6 +432,80 @@ yyjson_mut_val *schema_mask_arguments(yyjson_val *schema, yyjson_mut_doc *doc,
     return walk.given_up ? yyjson_mut_str(doc, SECRET_MASK) : value;
 }
 
+/* ------------------------------------------------------- values in a schema itself */
+
+/* Leave out a member of a schema, or of its values in an array, that has a secret of it. */
+static bool leave_out(struct walk *walk, yyjson_val *schema, yyjson_mut_val *copy, const char *key,
+                      bool is_list) {
+    yyjson_mut_val *given = yyjson_mut_obj_get(copy, key);
+    yyjson_mut_val *masked = yyjson_mut_val_mut_copy(walk->doc, given);
+    size_t at;
+    size_t count;
+    yyjson_mut_val *element;
+    if (given == NULL) {
+        return false;
+    }
+    if (is_list) {
+        yyjson_mut_arr_foreach(masked, at, count, element) {
+            mask(walk, schema, element);
+        }
+    } else {
+        mask(walk, schema, masked);
+    }
+    return (masked == NULL || walk->given_up || !yyjson_mut_equals(given, masked)) &&
+           yyjson_mut_obj_remove_key(copy, key) != NULL;
+}
+
+/* @return whether anything was left out */
+static bool leave_out_all(struct walk *walk, yyjson_val *schema, yyjson_mut_val *copy,
+                          unsigned depth) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *part;
+    bool has_changed = false;
+    if (depth == DEPTH_MAX) {
+        walk->given_up = true;
+        return false;
+    }
+    json_obj_foreach (schema, at, count, key, part) {
+        yyjson_mut_val *same = yyjson_mut_obj_getn(copy, yyjson_get_str(key), yyjson_get_len(key));
+        has_changed = leave_out_all(walk, part, same, depth + 1) || has_changed;
+    }
+    yyjson_arr_foreach (schema, at, count, part) {
+        has_changed =
+                leave_out_all(walk, part, yyjson_mut_arr_get(copy, at), depth + 1) || has_changed;
+    }
+    if (yyjson_is_obj(schema)) {
+        has_changed = leave_out(walk, schema, copy, "default", false) || has_changed;
+        has_changed = leave_out(walk, schema, copy, "examples", true) || has_changed;
+    }
+    return has_changed;
+}
+
+bool schema_without_secrets(const char *text, struct buf *ret) {
+    CLEANUP(yyjson_doc_freep) yyjson_doc *marked = NULL;
+    if (!schema_read_secret(text, &marked) || marked == NULL) {
+        return marked == NULL;
+    }
+    /* Numbers stay as they are written. */
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read(text, strlen(text), YYJSON_READ_NUMBER_AS_RAW);
+    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *copy = yyjson_doc_mut_copy(doc, NULL);
+    if (copy == NULL) {
+        return false;
+    }
+    struct walk walk = {.root = yyjson_doc_get_root(doc), .doc = copy};
+    bool has_changed = leave_out_all(&walk, walk.root, yyjson_mut_doc_get_root(copy), 0);
+    size_t length = 0;
+    CLEANUP(freep)
+    char *written = has_changed ? yyjson_mut_write(copy, YYJSON_WRITE_NOFLAG, &length) : NULL;
+    if (written != NULL) {
+        buf_add(ret, written, length);
+    }
+    return !has_changed || (written != NULL && !ret->failed);
+}
+
 /* -------------------------------------------------------------------- text */
 
 static void give_up(struct buf *secrets) {
@@ -599,11 +673,27 @@ static size_t match_escaped(const char *secret, size_t length, bool is_json, con
         found += unit.length;
         at += unit.size;
     }
-    return found >= SECRET_LENGTH_MIN ? at : 0;
+    return found >= SECRET_LENGTH_MIN || (found == length && found >= SECRET_WORD_MIN) ? at : 0;
 }
 
-/* Bytes of the longest secret that begins here, or that the end of the text cuts off. */
-static size_t find_secret(const struct buf *secrets, bool is_json, const char *text, size_t left) {
+/* Whether a byte is a part of a word: a letter of any script, or a digit. */
+static bool is_in_word(char byte) {
+    const unsigned char c = (unsigned char)byte;
+    return c >= 0x80 || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+/* Whether `size` bytes of a text stand by themselves; `at` of it are before them. A letter there
+ * may be of the escape of a line's end. */
+static bool stands_alone(const char *text, size_t at, size_t size, size_t left) {
+    bool is_after_escape = at >= 2 && text[-2] == '\\' && strchr("bfnrt", text[-1]) != NULL;
+    return (at == 0 || is_after_escape || !is_in_word(text[-1])) &&
+           (size == left || !is_in_word(text[size]));
+}
+
+/* Bytes of the longest secret that begins here, or that the end of the text cuts off; `before`: how
+ * many bytes of the text are before. */
+static size_t find_secret(const struct buf *secrets, bool is_json, const char *text, size_t before,
+                          size_t left) {
     size_t longest = 0;
     const char *end = secrets->data + secrets->length;
     for (const char *secret = secrets->data; secret < end;) {
@@ -613,6 +703,9 @@ static size_t find_secret(const struct buf *secrets, bool is_json, const char *t
             longest = common > longest ? common : longest;
         } else if (text[0] == '\\' || text[0] == secret[0]) {
             common = match_escaped(secret, length, is_json, text, left);
+            common = length >= SECRET_LENGTH_MIN || stands_alone(text, before, common, left)
+                             ? common
+                             : 0;
             longest = common > longest ? common : longest;
         }
         secret += length + 1;
@@ -634,7 +727,7 @@ void secrets_mask(const struct buf *secrets, char *text) {
     }
     size_t to = 0;
     for (size_t at = 0; at < length;) {
-        size_t found = find_secret(secrets, false, text + at, length - at);
+        size_t found = find_secret(secrets, false, text + at, at, length - at);
         if (found == 0) {
             text[to++] = text[at++];
             continue;
@@ -684,7 +777,7 @@ static size_t mask_string(const struct buf *secrets, const char *text, size_t le
                           struct buf *ret) {
     size_t at = 0;
     while (at < left && text[at] != '"') {
-        size_t found = find_secret(secrets, true, text + at, left - at);
+        size_t found = find_secret(secrets, true, text + at, at, left - at);
         size_t size = found > 0 ? found : read_unit(text + at, left - at).size;
         if (found > 0) {
             buf_add_text(ret, SECRET_MASK);
@@ -701,7 +794,8 @@ static size_t mask_word(const struct buf *secrets, const char *text, size_t left
     size_t length = 0;
     bool is_secret = false;
     while (length < left && strchr(",:[]{}\" \t\r\n", text[length]) == NULL) {
-        is_secret = is_secret || find_secret(secrets, true, text + length, left - length) > 0;
+        is_secret =
+                is_secret || find_secret(secrets, true, text + length, length, left - length) > 0;
         length++;
     }
     if (is_secret) {

@@ -35,8 +35,18 @@ yyjson_mut_val *schema_mask(yyjson_val *schema, yyjson_mut_doc *doc, yyjson_mut_
 yyjson_mut_val *schema_mask_arguments(yyjson_val *schema, yyjson_mut_doc *doc,
                                       yyjson_mut_val *value);
 
+/** A schema without the defaults and examples in it that have a secret: what a model's provider or
+ * a client gets. The host fills in the defaults itself.
+ * @param text  of a schema
+ * @param ret   receives the schema; stays empty where nothing is to be left out
+ * @return false when out of memory. [any-thread] */
+bool schema_without_secrets(const char *text, struct buf *ret);
+
 /* Shorter secrets are not looked for in text, where they would stand by chance. */
 #define SECRET_LENGTH_MIN 4u
+/* But one of so many bytes, such as the number on the back of a card, is where it stands by itself,
+ * with no letter or digit beside it. */
+#define SECRET_WORD_MIN   3u
 /* Most bytes of secrets that are looked for. */
 #define SECRETS_SIZE_MAX  8192u
 

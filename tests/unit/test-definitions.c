@@ -337,6 +337,34 @@ static void what_is_deprecated_says_so(void **state) {
     }
 }
 
+/* No provider gets the default of a secret, wherever the schema has it. */
+static void the_default_of_a_secret_stays_here(void **state) {
+    (void)state;
+    static const struct format_tool tool = {
+            .name = "login",
+            .description = "Log in",
+            .schema =
+                    "{\"type\":\"object\",\"properties\":{\"user\":{\"type\":\"string\","
+                    "\"default\":"
+                    "\"ann\"},\"pass\":{\"type\":\"string\",\"writeOnly\":true,\"default\":"
+                    "\"hunter2-a\",\"examples\":[\"hunter2-b\"]},\"more\":{\"type\":\"object\","
+                    "\"properties\":{\"pin\":{\"type\":\"string\",\"format\":\"password\"}},"
+                    "\"default\":{\"pin\":\"hunter2-c\"}},\"again\":{\"$ref\":\"#/$defs/p\","
+                    "\"default\":\"hunter2-d\"},\"ratio\":{\"type\":\"number\",\"default\":0.10}},"
+                    "\"$defs\":{\"p\":{\"type\":\"string\",\"writeOnly\":true}}}",
+    };
+    for (enum toolrack_format f = 0; f < FORMATS; f++) {
+        CLEANUP(buf_finish) struct buf out = BUF_INIT;
+        CLEANUP(buf_finish) struct buf report = BUF_INIT;
+        assert_int_equal(format_definitions(f, &tool, 1, NULL, &out, &report, NULL, NULL), 0);
+        if (strstr(out.data, "hunter2") != NULL || strstr(out.data, "\"pin\"") == NULL ||
+            strstr(report.data, "default of a secret") == NULL) {
+            fail_msg("%s: %s %s", toolrack_format_name(f), out.data, report.data);
+        }
+        assert_true(f == TOOLRACK_FORMAT_OLLAMA || strstr(out.data, "\"ann\"") != NULL);
+    }
+}
+
 /* --------------------------------------------------------------- what fits */
 
 /* The parameters of a definition. */
@@ -922,6 +950,7 @@ int main(void) {
             cmocka_unit_test(a_name_stands_once),
             cmocka_unit_test(an_awkward_tool_spoils_no_other),
             cmocka_unit_test(what_is_deprecated_says_so),
+            cmocka_unit_test(the_default_of_a_secret_stays_here),
             cmocka_unit_test(a_thousand_tools_spoil_no_request),
             cmocka_unit_test(awkward_tools_become_what_is_written),
             cmocka_unit_test(tools_in_the_wild_are_taken),

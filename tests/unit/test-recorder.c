@@ -478,7 +478,12 @@ static void secrets_are_found_in_text(void **state) {
     (void)state;
     check_secrets("{\"s\":\"abcd\",\"u\":\"efgh\"}", "xabcdabcdx efgh", "x******x efgh");
     check_secrets("{\"s\":\"abcd\",\"t\":\"abcdef\"}", "abcdef abcde.", "*** ***e.");
-    check_secrets("{\"s\":\"abc\"}", "abc", "abc"); /* too short */
+    check_secrets("{\"s\":\"ab\"}", "ab", "ab"); /* too short */
+    /* Where it stands by itself. */
+    check_secrets("{\"s\":\"abc\"}", "abc", "***");
+    check_secrets("{\"s\":123}", "1234 0123 a123 123\u00e9 (123) 12",
+                  "1234 0123 a123 123\u00e9 (***) 12");
+    check_secrets("{\"s\":\"abc\"}", "abc-abc,\\nabc xabc", "***-***,\\n*** xabc");
     check_secrets("{\"s\":12345}", "pin 12345.", "pin ***.");
     check_secrets("{\"s\":{\"k\":[\"deep-one\",true]}}", "<deep-one> k", "<***> k");
     check_secrets("{\"s\":\"line-1\\nline-2\"}", "line-2 line-1", "*** ***");
@@ -522,7 +527,9 @@ static void json_stays_json_without_its_secrets(void **state) {
     check_json(some, sizeof some, "[\"a\",\"b,c\",\"\\n0te\"]", "[\"a\",\"b,c\",\"\\n0te\"]");
     check_json(some, sizeof some, "{\"k\":\"hunt", "{\"k\":\"***"); /* cut off */
     check_json("xsecret\0secret", 15, "[\"secret\"]", "[\"***\"]"); /* the end of another */
-    check_json("abc", 4, "[\"abc\"]", "[\"abc\"]");                 /* too short */
+    check_json("abc", 4, "[\"abc\",\"abcd\",\"x\\nabc\"]", "[\"***\",\"abcd\",\"x\\n***\"]");
+    check_json("123", 4, "{\"k\":123,\"l\":[1234,0.123]}", "{\"k\":\"***\",\"l\":[1234,\"***\"]}");
+    check_json("ab", 3, "[\"ab\"]", "[\"ab\"]"); /* too short */
     check_json("", 1, "[\"any\"]", "\"***\"");
 }
 

@@ -984,9 +984,9 @@ struct toolrack_call_options {
     /** Texts that are secret wherever they stand in this call, marked by a schema or not, each
      * with a zero behind it: they are masked in the log of calls, in a call that waits for
      * approval, and in its failure, as they are or with JSON escapes. Its result and a person who
-     * approves it see them. Of one shorter than 4 bytes nothing is masked; beyond 8192 bytes in
-     * all, or with an empty one first, all is. A run of a plan adds those that it knows. Copied;
-     * NULL: none. */
+     * approves it see them. One of 3 bytes is masked where it stands by itself, a shorter one
+     * nowhere; beyond 8192 bytes in all, or with an empty one first, all is. A run of a plan adds
+     * those that it knows. Copied; NULL: none. */
     const char *secrets;
     size_t secrets_length; /**< in bytes, the zeros included */
     /** For toolrack_answer(): the model that gets the results, by the provider's name. Gemini takes
