@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "format/definitions.h"
 #include "format/turn.h"
+#include "schema/secret.h"
 
 /* What the model is told: bytes of tools with their schemas, after that of names alone; characters
  * of a description; bytes of how the nodes of a run have ended. */
@@ -33,11 +34,18 @@ CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 /* ---------------------------------------------------------------------- what the model is told */
 
 static void add_schema(struct buf *out, const char *what, const char *schema) {
-    if (schema != NULL) {
-        buf_printf(out, "  %s: ", what);
-        text_add_line(out, schema, strlen(schema));
-        buf_add_char(out, '\n');
+    CLEANUP(buf_finish) struct buf without = BUF_INIT;
+    if (schema == NULL) {
+        return;
     }
+    if (!schema_without_secrets(schema, &without)) {
+        out->failed = true;
+        return;
+    }
+    buf_printf(out, "  %s: ", what);
+    schema = without.length > 0 ? without.data : schema;
+    text_add_line(out, schema, strlen(schema));
+    buf_add_char(out, '\n');
 }
 
 static void add_tool(struct buf *out, const struct toolrack_tool *tool) {

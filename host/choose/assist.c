@@ -13,6 +13,7 @@
 #include "choose/scene.h"
 #include "registry/document.h"
 #include "schema/schema.h"
+#include "schema/secret.h"
 
 CLEANUP_DEFINE(struct schema, schema_destroy)
 
@@ -63,7 +64,10 @@ static void add_candidate(yyjson_mut_doc *doc, yyjson_mut_val *list,
     yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);
     add_cut(doc, row, "name", toolrack_tool_name(tool), SIZE_MAX);
     add_cut(doc, row, "description", toolrack_tool_description(tool), ASSIST_DESCRIPTION_MAX);
-    if (schema != NULL && strlen(schema) <= ASSIST_SCHEMA_MAX) {
+    CLEANUP(buf_finish) struct buf without = BUF_INIT; /* a default of a secret stays here */
+    if (schema != NULL && schema_without_secrets(schema, &without) &&
+        strlen(schema) <= ASSIST_SCHEMA_MAX) {
+        schema = without.length > 0 ? without.data : schema;
         yyjson_doc *read = yyjson_read(schema, strlen(schema), 0);
         (void)yyjson_mut_obj_add_val(doc, row, "parameters",
                                      yyjson_val_mut_copy(doc, yyjson_doc_get_root(read)));

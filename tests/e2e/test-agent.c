@@ -856,6 +856,27 @@ static void write_login(const char *result) {
     e2e_write("login.json", text);
 }
 
+/* The definitions go to the provider and into the transcript, and so do the tools of plans. */
+static void the_default_of_a_secret_stays_here(void **state) {
+    (void)state;
+    need_provider();
+    e2e_write("default.json",
+              "{\"tools\": [{\"name\": \"login\", \"description\": \"Log in\", \"type\": "
+              "\"function\", \"parameters\": {\"type\": \"object\", \"properties\": {\"pass\": "
+              "{\"type\": \"string\", \"writeOnly\": true, \"default\": \"hunter2\"}}}, "
+              "\"implementation\": {\"type\": \"mock\", \"mock_response\": 1}}]}");
+    for (size_t i = 0; i < 2; i++) {
+        EXPECT(AGENT("text-only", "--config", "default.json", "--transcript", "kept",
+                     i == 0 ? "--quiet" : "--plan"),
+               0, "Nothing to do.\n", NULL);
+        char *text = read_kept("kept");
+        assert_non_null(strstr(text, "writeOnly"));
+        assert_null(strstr(text, "hunter2"));
+        free(text);
+        assert_int_equal(unlink("kept"), 0);
+    }
+}
+
 static void a_secret_argument_is_shown_and_kept_nowhere(void **state) {
     (void)state;
     need_provider();
@@ -1676,6 +1697,7 @@ int main(void) {
             TEST(an_ending_is_told_in_json),
             TEST(what_a_server_does_not_know_is_remembered),
             TEST(calls_of_a_message_that_is_cut_off_are_answered),
+            TEST(the_default_of_a_secret_stays_here),
             TEST(a_secret_argument_is_shown_and_kept_nowhere),
             TEST(a_secret_in_an_odd_call_is_shown_and_kept_nowhere),
             TEST(a_secret_at_the_cut_of_a_long_result_is_kept_nowhere),

@@ -54,7 +54,11 @@ static tr_status send_mail(struct tr_call *call) {
 }
 TR_JSON_TOOL(send_mail,
              ("Send an email to the first recipient of a letter, in the name of whoever asks"),
-             TR_SCHEMA({"type" : "object"}))
+             TR_SCHEMA({
+                 "type" : "object",
+                 "properties" :
+                         {"pass" : {"type" : "string", "writeOnly" : true, "default" : "hunter2"}}
+             }))
 TR_PLUGIN(("counts", .flags = TR_THREAD_SAFE), "1.0.0", add, subtract, send_mail, deploy)
 
 /* --------------------------------------------------------------------------- the provider */
@@ -177,6 +181,16 @@ static void assert_explained(yyjson_val *root, const char *part) {
 }
 
 /* --------------------------------------------------------------------------------- tests */
+
+/* Not even to the model that chooses. */
+static void the_default_of_a_secret_stays_here(void **state) {
+    (void)state;
+    say("{\"tool\":\"send_mail\",\"confidence\":0.9,\"arguments\":{}}");
+    (void)choose("send an email to the first recipient");
+    assert_int_equal(provider_asked(), 1);
+    assert_non_null(strstr(provider_request(), "writeOnly"));
+    assert_null(strstr(provider_request(), "hunter2"));
+}
 
 static void what_a_model_says_counts(void **state) {
     (void)state;
@@ -661,6 +675,7 @@ static void an_address_has_no_key(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(what_a_model_says_counts),
+            TEST(the_default_of_a_secret_stays_here),
             TEST(what_a_model_names_is_not_left_out),
             TEST(a_model_may_decline),
             TEST(what_cannot_be_right_is_not_taken),
