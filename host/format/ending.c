@@ -127,6 +127,18 @@ enum toolrack_ending toolrack_stream_ending(const struct toolrack_stream *stream
                                                   : find_in(stream->kind, reason);
 }
 
+/* Whether no call of a message that ended so is made. */
+static bool withdraws(enum toolrack_ending ending) {
+    return ending == TOOLRACK_ENDING_REFUSAL || ending == TOOLRACK_ENDING_SAFETY ||
+           ending == TOOLRACK_ENDING_CONTENT_FILTER || ending == TOOLRACK_ENDING_MALFORMED_CALL ||
+           ending == TOOLRACK_ENDING_STOPPED;
+}
+
+bool stream_takes_back(const struct toolrack_stream *stream, const char *reason) {
+    return withdraws(find_in(stream->kind, reason_of(stream))) &&
+           !withdraws(find_in(stream->kind, reason));
+}
+
 bool stream_is_cut_off(const struct toolrack_stream *stream) {
     enum toolrack_ending ending = find(reason_of(stream));
     return ending == TOOLRACK_ENDING_LENGTH || ending == TOOLRACK_ENDING_CONTENT_FILTER;

@@ -174,8 +174,12 @@ void stream_break_off(struct toolrack_stream *stream, yyjson_mut_val *object, co
                       bool is_json);
 
 /** The provider says why the message ended, or was not begun. A value that is not a string, or is
- * empty, is ignored. */
+ * empty, is ignored, and so is one that stream_takes_back(). */
 void stream_set_reason(struct toolrack_stream *stream, yyjson_val *reason);
+
+/** Whether a word for the end would take back what one before it said: that no call is made. A
+ * server that ends each piece by "stop" must not let calls run which a filter has stopped. */
+bool stream_takes_back(const struct toolrack_stream *stream, const char *reason);
 
 /** Whether the model was stopped, perhaps within its last call, as far as the provider says. */
 bool stream_is_cut_off(const struct toolrack_stream *stream);

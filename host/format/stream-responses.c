@@ -192,6 +192,10 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
         if (turn_is(type, "response.refusal.delta")) {
             stream->refused = true;
         }
+    } else if (turn_is(type, "response.content_part.added") ||
+               turn_is(type, "response.content_part.done")) {
+        yyjson_val *part = yyjson_obj_get(event, "part");
+        stream->refused = stream->refused || turn_is(yyjson_obj_get(part, "type"), "refusal");
     } else if (turn_is(type, "response.output_text.done")) {
         return take_part(stream, index, event, yyjson_obj_get(event, "text"), err);
     } else if (turn_is(type, "response.refusal.done")) {

@@ -963,6 +963,8 @@ static void a_whole_call_that_was_cut_off_has_no_arguments(void **state) {
 #define RESPONSE(kind, members) \
     "data: {\"type\":\"response." kind "\",\"response\":{" members "}}\n\n"
 
+#define ENDS(reason) "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"" reason "\"}]}\n\n"
+
 static void each_ending_has_a_word(void **state) {
     (void)state;
     static const struct {
@@ -1009,6 +1011,16 @@ static void each_ending_has_a_word(void **state) {
              "malformed-call", "function_call_filter: MALFORMED_FUNCTION_CALL"},
             {TOOLRACK_FORMAT_OPENAI, CHAT("", ": stop"), "other", ": stop"},
             {TOOLRACK_FORMAT_OPENAI, CHAT("", "stopp"), "other", "stopp"},
+            /* What a filter has stopped stays so, whatever comes after. */
+            {TOOLRACK_FORMAT_OPENAI, ENDS("content_filter") ENDS("stop"), "content-filter",
+             "content_filter"},
+            {TOOLRACK_FORMAT_OPENAI, ENDS("stop") ENDS("length"), "length", "length"},
+            {TOOLRACK_FORMAT_OPENAI, ENDS("stop") ENDS("sensitive"), "content-filter", "sensitive"},
+            {TOOLRACK_FORMAT_GEMINI, CANDIDATE("SAFETY") CANDIDATE("STOP"), "safety", "SAFETY"},
+            {TOOLRACK_FORMAT_OPENAI_RESPONSES,
+             "data: {\"type\":\"response.content_part.done\",\"output_index\":0,\"part\":{"
+             "\"type\":\"refusal\",\"refusal\":\"no\"}}\n\n" RESPONSE("completed", "\"output\":[]"),
+             "refusal", ""},
             {TOOLRACK_FORMAT_GEMINI,
              "data: {\"promptFeedback\":{\"blockReason\":\"PROHIBITED_CONTENT\"}}\n\n", "safety",
              "PROHIBITED_CONTENT"},
