@@ -135,8 +135,11 @@ void author_report_write(const struct author_report *report, struct buf *out,
     }
     for (size_t i = 0; i < session->tool_count; i++) {
         if (session->tools[i].is_slow) {
-            buf_printf(out, "  called by few rules: %s: no call of it has returned within %u ms\n",
-                       session->tools[i].name, QUICK_NS / 1000000u);
+            buf_printf(
+                    out,
+                    "  called by few rules: %s: no call of it returns within %u ms, and the same "
+                    "in both isolations\n",
+                    session->tools[i].name, QUICK_NS / 1000000u);
         }
     }
     for (unsigned rule = 0; rule < RULE_COUNT; rule++) {

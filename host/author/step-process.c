@@ -195,7 +195,19 @@ static void tell_wrong(struct child *child, const struct session *session,
                came.failed ? "" : came.data);
 }
 
-static void call_together(struct bench *bench, const struct answer *alone) {
+/* Whether a call gives something else alone now, as it may by the time of the day: then it is not
+ * judged. */
+static bool has_changed(struct bench *bench, size_t index, const struct answer *alone) {
+    struct sample *sample = &bench->session->samples[index];
+    struct answer now;
+    bench_call(bench, sample->tool, sample->arguments, TOOLRACK_NO_DEADLINE, &now);
+    sample->is_loose = !bench_same(alone[index].result, now.result);
+    answer_finish(&now);
+    return sample->is_loose;
+}
+
+/* @return whether it has to be done again: what differed differs alone, too */
+static bool call_together(struct bench *bench, const struct answer *alone) {
     struct caller callers[CALLERS];
     atomic_bool begins = false;
     atomic_bool ends = false;
@@ -215,17 +227,25 @@ static void call_together(struct bench *bench, const struct answer *alone) {
         started++;
     }
     atomic_store(&begins, true);
-    bool is_told = false;
     for (unsigned i = 0; i < started; i++) {
         (void)pthread_join(callers[i].thread, NULL);
+    }
+    bool is_told = false;
+    bool again = false;
+    for (unsigned i = 0; i < started; i++) {
         if (callers[i].wrong != SIZE_MAX && !is_told) {
-            tell_wrong(bench->child, bench->session, &callers[i]);
-            is_told = true;
+            bool changed = has_changed(bench, callers[i].wrong, alone);
+            again = again || changed;
+            is_told = !changed;
+            if (is_told) {
+                tell_wrong(bench->child, bench->session, &callers[i]);
+            }
         }
         free(callers[i].result);
         toolrack_error_free(callers[i].bench.err);
     }
     child_count(bench->child, RULE_PARALLEL, started);
+    return again && !is_told;
 }
 
 void step_parallel(struct child *child, struct session *session) {
@@ -249,8 +269,11 @@ void step_parallel(struct child *child, struct session *session) {
     } else if (!image_flags(&flags) || (flags & TR_THREAD_SAFE) == 0) {
         child_skip(child, RULE_PARALLEL, NULL, "it does not claim to be thread-safe");
     } else {
-        child_at(child, session->tool_count, NULL, "during calls on several threads at once");
-        call_together(&bench, alone);
+        bool again = true;
+        for (size_t i = 0; i <= session->sample_count && again; i++) {
+            child_at(child, session->tool_count, NULL, "during calls on several threads at once");
+            again = call_together(&bench, alone);
+        }
     }
     for (size_t i = 0; i < session->sample_count; i++) {
         answer_finish(&alone[i]);
