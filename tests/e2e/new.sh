@@ -42,6 +42,16 @@ tests_itself() ( # NAME LANGUAGE
     esac
 )
 
+# shellcheck disable=SC2317
+gives_its_resource() { # NAME
+    printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}' \
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}' \
+        '{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"notes://'"$1"'/about"}}' |
+        toolrack --no-daemon --plugins "$1/build" mcp >"$work/out"
+    cat "$work/out"
+    grep -qF 'What the plugin is for.' "$work/out"
+}
+
 # The whole with the build that it comes with; the variants with the compiler alone.
 for language in c c++ rust; do
     if [ "$language" = rust ] && [ -z "$E2E_RUSTC" ]; then
@@ -65,6 +75,7 @@ for language in c c++ rust; do
         file=$(echo "$variant"/build/*.so)
         prints "$language $options: nothing is found in it" "$file: $variant 0.1.0, 1 tool, no problems found" toolrack check "$file"
     done
+    passes "$language $options: its resource is read" gives_its_resource "$variant"
     passes "$language $options: its cases pass" "$variant/run-cases" "$(command -v toolrack)" "$file" "$variant/cases.json"
 done
 # shellcheck disable=SC2317

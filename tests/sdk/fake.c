@@ -457,6 +457,9 @@ static void check_alone(struct tr_test *test) {
                    strcmp(test->asked.data, "Right?\n") == 0,
            "calls again, with the answer", "");
 
+    report(tr_test_run(test, checked, "{\"any\": 1}") && tr_test_replied(test, "{\"any\": 1}"),
+           "a function of an extension has no schema", "");
+
     test->minor = 0;
     tr_test_answer(test, TR_ANSWER_ACCEPTED, "{}");
     report(tr_test_call(test, "asks", "{}") && tr_test_replied(test, "\"7 nothing\""),

@@ -114,6 +114,11 @@ static inline int tr_test_finish(struct tr_test *test);
  * @return whether it succeeded: then `result` is set, else `error` */
 static inline bool tr_test_call(struct tr_test *test, const char *tool, const char *arguments);
 
+/** The same with a function that is called like a JSON tool, such as the members of struct
+ * tr_resources; without a schema. */
+static inline bool tr_test_run(struct tr_test *test, tr_status (*function)(struct tr_call *call),
+                               const char *arguments);
+
 /** Begin a call for a typed tool, and see afterwards how it ended:
  *
  *     const char *text = repeat(tr_test_begin(&test), "ab", 2);
@@ -2008,30 +2013,13 @@ static inline const struct tr_tool *tr_test_find_(const struct tr_test *test, co
     return NULL;
 }
 
-static inline bool tr_test_call(struct tr_test *test, const char *name, const char *arguments) {
-    const struct tr_tool *tool = tr_test_find_(test, name);
-    struct tr_call *call = tr_test_begin(test);
-    if (!test->opened) {
-        return false;
-    }
-    if (tool == NULL) {
-        (void)tr_test_fail_(test, "NotFound", TR_FAILED, NULL, "Tool '%s' not found", name);
-        return false;
-    }
-    if (tool->run == NULL) {
-        (void)tr_test_fail_(test, "Invalid", TR_FAILED, NULL,
-                            "%s is a typed tool: call its function", name);
-        return false;
-    }
-    test->context[TR_CONTEXT_TOOL] = tool->name;
-    if (!tr_test_parse_(test, arguments, tool->schema)) {
-        return false;
-    }
-    tr_status status = tool->run(call);
+/* Run what a call has begun, and say how it ended. */
+static inline bool tr_test_run_(struct tr_test *test, tr_status (*function)(struct tr_call *call)) {
+    tr_status status = function(&test->call);
     if (test->is_unanswered) {
         memset(&test->error, 0, sizeof test->error);
         (void)tr_test_fail_(test, "InputRequired", TR_FAILED, NULL,
-                            "Tool '%s' asks for something; call it again, with the answers", name);
+                            "the tool asks for something; call it again, with the answers");
         return false;
     }
     if (status != TR_OK) {
@@ -2048,6 +2036,31 @@ static inline bool tr_test_call(struct tr_test *test, const char *name, const ch
         tr_test_put_together_(test);
     }
     return test->error.type == NULL;
+}
+
+static inline bool tr_test_call(struct tr_test *test, const char *name, const char *arguments) {
+    const struct tr_tool *tool = tr_test_find_(test, name);
+    (void)tr_test_begin(test);
+    if (!test->opened) {
+        return false;
+    }
+    if (tool == NULL) {
+        (void)tr_test_fail_(test, "NotFound", TR_FAILED, NULL, "Tool '%s' not found", name);
+        return false;
+    }
+    if (tool->run == NULL) {
+        (void)tr_test_fail_(test, "Invalid", TR_FAILED, NULL,
+                            "%s is a typed tool: call its function", name);
+        return false;
+    }
+    test->context[TR_CONTEXT_TOOL] = tool->name;
+    return tr_test_parse_(test, arguments, tool->schema) && tr_test_run_(test, tool->run);
+}
+
+static inline bool tr_test_run(struct tr_test *test, tr_status (*function)(struct tr_call *call),
+                               const char *arguments) {
+    (void)tr_test_begin(test);
+    return test->opened && tr_test_parse_(test, arguments, "{}") && tr_test_run_(test, function);
 }
 
 static inline void tr_test_answer(struct tr_test *test, int32_t answer, const char *content) {

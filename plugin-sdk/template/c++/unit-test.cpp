@@ -15,5 +15,10 @@ int main() {
     TR_TEST(&test, !tr_test_call(&test, "hello_greet", R"({"name": ""})"));
     TR_TEST(&test, tr_test_failed(&test, "InvalidArguments", "/name"));
     // @end@
+    // @if resources@
+    TR_TEST(&test, tr_test_run(&test, hello_list, "{}"));
+    TR_TEST(&test, tr_test_run(&test, hello_read, R"({"uri": "notes://hello/about"})"));
+    TR_TEST(&test, std::strstr(test.result.data, "What the plugin is for.") != nullptr);
+    // @end@
     return tr_test_finish(&test);
 }

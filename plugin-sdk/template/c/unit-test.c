@@ -15,5 +15,10 @@ int main(void) {
     TR_TEST(&test, !tr_test_call(&test, "hello_greet", "{\"name\": \"\"}"));
     TR_TEST(&test, tr_test_failed(&test, "InvalidArguments", "/name"));
     /* @end@ */
+    /* @if resources@ */
+    TR_TEST(&test, tr_test_run(&test, hello_list, "{}"));
+    TR_TEST(&test, tr_test_run(&test, hello_read, "{\"uri\": \"notes://hello/about\"}"));
+    TR_TEST(&test, strstr(test.result.data, "What the plugin is for.") != NULL);
+    /* @end@ */
     return tr_test_finish(&test);
 }
