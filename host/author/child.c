@@ -22,16 +22,24 @@
 #include "base/text.h"
 
 /* How often a step begins again after its process has ended. */
-#define RESTARTS_MAX 20u
+#define RESTARTS_MAX    20u
 /* How long a child may show no sign of life, beside the time that a call may take. */
-#define STALL_MS     5000u
+#define STALL_MS        5000u
 /* How long a step may take in all: what a plugin does without limits can be slow. */
-#define STEP_MS      60000u
+#define STEP_MS         60000u
 /* How often the parent looks for signs of life. */
-#define LOOK_MS      100
+#define LOOK_MS         100
 /* Memory that a child may take beside what it has, so that a tool does not take all of it. */
-#define MEMORY_MAX   ((rlim_t)4 << 30)
-#define DOING_ROOM   128u
+#define MEMORY_MAX      ((rlim_t)4 << 30)
+/* Longest file that it may write. */
+#define FILE_LENGTH_MAX ((rlim_t)1 << 30)
+/* The plugin of a child may write where the child reports: longest line, a sample's, and all lines.
+ */
+#define LINE_LENGTH_MAX (16u * SAMPLE_LENGTH_MAX)
+#define REPORT_MAX      ((size_t)256 << 20)
+/* How often processes that a step has left are looked for: each may have begun another one. */
+#define ENDS_MAX        10000u
+#define DOING_ROOM      128u
 
 /* What the parent reads when the child has ended. */
 struct now {
@@ -179,21 +187,27 @@ void child_is_bad(struct child *child, size_t sample) {
     send_number(child, "bad", sample);
 }
 
-/* A core file of each crash would fill the disk. */
+/* A core file of each crash would fill the disk. Where memory is used up all the same, the kernel
+ * takes it from here and not from the author's editor. */
 static void limit(void) {
     struct rlimit none = {0, 0};
     struct rlimit memory = {MEMORY_MAX, MEMORY_MAX};
+    struct rlimit file = {FILE_LENGTH_MAX, FILE_LENGTH_MAX};
+    CLEANUP(closep) int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    (void)!write(fd, "1000", 4);
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)setrlimit(RLIMIT_AS, &memory);
+    (void)setrlimit(RLIMIT_FSIZE, &file);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-/* Handlers of the command are not the plugin's: an unexpected signal ends the child. */
+/* Handlers of the command are not the plugin's: an unexpected signal ends the child. Nor is its
+ * terminal, into which a process of its session could type. */
 static void run_step(struct child *child, struct session *session, step_function *step) {
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)setpgid(0, 0);
+    (void)setsid();
     limit();
     if (!place_enter(session)) {
         _exit(EXIT_FAILURE);
@@ -256,9 +270,11 @@ static void take_sample(struct session *session, yyjson_val *line, size_t tool) 
 struct watching {
     struct session *session;
     struct now *now;
+    size_t length;  /* of what it said */
     bool has_ended; /* it said so */
 };
 
+/* The plugin may have written the line: nothing in it is true because a child says it. */
 static void take_line(struct watching *watching, const char *text, size_t length) {
     struct session *session = watching->session;
     yyjson_doc *doc = yyjson_read(text, length, 0);
@@ -266,18 +282,20 @@ static void take_line(struct watching *watching, const char *text, size_t length
     const char *kind = yyjson_get_str(yyjson_obj_get(line, "kind"));
     size_t number = (size_t)yyjson_get_uint(yyjson_obj_get(line, "number"));
     const char *tool = yyjson_get_str(yyjson_obj_get(line, "tool"));
+    const char *came = yyjson_get_str(yyjson_obj_get(line, "came"));
+    const char *why = yyjson_get_str(yyjson_obj_get(line, "why"));
+    bool is_rule = number < RULE_COUNT;
     kind = kind != NULL ? kind : "";
-    if (strcmp(kind, "finding") == 0 || strcmp(kind, "warning") == 0) {
+    if (is_rule && came != NULL && (strcmp(kind, "finding") == 0 || strcmp(kind, "warning") == 0)) {
         session_find(session, (enum rule)number, kind[0] == 'w', tool,
-                     yyjson_get_str(yyjson_obj_get(line, "sent")),
-                     yyjson_get_str(yyjson_obj_get(line, "came")));
-    } else if (strcmp(kind, "skip") == 0) {
-        session_skip(session, (enum rule)number, tool, yyjson_get_str(yyjson_obj_get(line, "why")));
-    } else if (strcmp(kind, "checks") == 0) {
+                     yyjson_get_str(yyjson_obj_get(line, "sent")), came);
+    } else if (is_rule && why != NULL && strcmp(kind, "skip") == 0) {
+        session_skip(session, (enum rule)number, tool, why);
+    } else if (is_rule && strcmp(kind, "checks") == 0) {
         session->outcomes[number].checks += yyjson_get_uint(yyjson_obj_get(line, "count"));
     } else if (strcmp(kind, "tool") == 0) {
         take_tool(session, line);
-    } else if (strcmp(kind, "sample") == 0) {
+    } else if (strcmp(kind, "sample") == 0 && number < session->tool_count) {
         take_sample(session, line, number);
     } else if (strcmp(kind, "given-up") == 0 && number < session->tool_count) {
         session->tools[number].is_given_up = true;
@@ -312,17 +330,33 @@ static void take_lines(struct watching *watching, struct buf *bytes) {
     }
 }
 
-/* What is in the pipe now. False: all writers have ended. */
-static bool read_some(int fd, struct buf *bytes) {
+/* Take what is in the pipe now, but no more than a child has to say. False: all writers have
+ * ended. */
+static bool read_some(struct watching *watching, int fd, struct buf *bytes) {
     char some[65536];
-    for (;;) {
+    while (bytes->length <= LINE_LENGTH_MAX && watching->length <= REPORT_MAX) {
         ssize_t length = read(fd, some, sizeof some);
         if (length > 0) {
             buf_add(bytes, some, (size_t)length);
+            watching->length += (size_t)length;
+            take_lines(watching, bytes);
         } else if (length == 0 || errno != EINTR) {
             return length != 0;
         }
     }
+    return true;
+}
+
+/* The memory that the machine has left, in sixteenths of what it has. */
+static double memory_left(void) {
+    char text[512] = "";
+    CLEANUP(closep) int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    const char *all = length > 0 ? strstr(text, "MemTotal:") : NULL;
+    const char *left = length > 0 ? strstr(text, "MemAvailable:") : NULL;
+    return all != NULL && left != NULL ? strtod(left + strlen("MemAvailable:"), NULL) * 16 /
+                                                 strtod(all + strlen("MemTotal:"), NULL)
+                                       : 16;
 }
 
 /* Follow the child until it has ended, or shows no sign of life. Processes that it left may hold
@@ -334,6 +368,7 @@ static bool follow(struct watching *watching, pid_t pid, int fd) {
             ((uint64_t)watching->session->timeout_ms * 3 + STALL_MS) * CLOCK_NS_PER_MS;
     uint64_t seen_ns = clock_now_ns();
     const uint64_t until_ns = seen_ns + STEP_MS * CLOCK_NS_PER_MS;
+    const double left_before = memory_left();
     unsigned long signs = 0;
     bool is_open = true;
     for (;;) {
@@ -341,16 +376,18 @@ static bool follow(struct watching *watching, pid_t pid, int fd) {
                                  {.fd = handle, .events = POLLIN}};
         (void)poll(waits, ARRAY_LENGTH(waits), LOOK_MS);
         bool has_exited = waits[1].revents != 0;
-        is_open = is_open && read_some(fd, &bytes);
-        take_lines(watching, &bytes);
+        is_open = is_open && read_some(watching, fd, &bytes);
+        double left = memory_left(); /* no limit of a process counts the files in memory it holds */
+        bool takes_too_much = left < 1 && left < left_before - 1;
+        bool says_too_much = bytes.length > LINE_LENGTH_MAX || watching->length > REPORT_MAX;
         if (has_exited || (handle < 0 && !is_open)) {
             return false;
         }
         unsigned long now = atomic_load(&watching->now->signs);
         seen_ns = now != signs ? clock_now_ns() : seen_ns;
         signs = now;
-        if (child_interrupted() || clock_now_ns() - seen_ns > patience_ns ||
-            clock_now_ns() > until_ns) {
+        if (child_interrupted() || says_too_much || takes_too_much ||
+            clock_now_ns() - seen_ns > patience_ns || clock_now_ns() > until_ns) {
             return true;
         }
     }
@@ -368,20 +405,53 @@ static void describe_end(const struct now *now, bool is_hung, int status, struct
     buf_printf(out, ", %s", now->doing);
 }
 
+/* What a step left are children of this process now, since it is their reaper (child_run()): also
+ * those that have gone into a session of their own. */
+static void end_what_is_left(void) {
+    char pids[4096];
+    for (unsigned i = 0; i < ENDS_MAX; i++) {
+        CLEANUP(closep) int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+        ssize_t length = fd >= 0 ? read(fd, pids, sizeof pids - 1) : 0;
+        pids[length > 0 ? length : 0] = '\0';
+        for (char *at = pids, *end; length > 0; at = end) {
+            long pid = strtol(at, &end, 10);
+            if (end == at || *end == '\0') { /* a number that was cut is read whole next */
+                break;
+            }
+            (void)kill((pid_t)pid, SIGKILL);
+            (void)waitpid((pid_t)pid, NULL, 0);
+        }
+        if (length <= 0) {
+            break;
+        }
+    }
+    while (waitpid(-1, NULL, WNOHANG) > 0) {
+    }
+}
+
+/* What the plugin can still change is copied, and made safe to read. */
+static struct now take_now(const struct now *shared, enum rule rule) {
+    struct now ret = {.tool = shared->tool, .rule = shared->rule};
+    memcpy(ret.doing, shared->doing, sizeof ret.doing - 1);
+    memcpy(ret.sent, shared->sent, sizeof ret.sent - 1);
+    ret.rule = (unsigned)ret.rule < RULE_COUNT ? ret.rule : rule;
+    return ret;
+}
+
 /* @return whether the step has to go on, at *first. */
-static bool run_once(struct session *session, enum rule rule, step_function *step, struct now *now,
-                     size_t *first) {
+static bool run_once(struct session *session, enum rule rule, step_function *step,
+                     struct now *shared, size_t *first) {
     int fds[2];
     if (pipe2(fds, O_CLOEXEC) < 0) {
         session_skip(session, rule, NULL, "there is no room for one more pipe");
         return false;
     }
-    *now = (struct now){.tool = *first, .rule = rule};
-    (void)snprintf(now->doing, sizeof now->doing, "before the first call");
+    *shared = (struct now){.tool = *first, .rule = rule};
+    (void)snprintf(shared->doing, sizeof shared->doing, "before the first call");
     pid_t pid = fork();
     if (pid == 0) {
         closep(&fds[0]);
-        run_step(&(struct child){.now = now, .fd = fds[1], .first = *first}, session, step);
+        run_step(&(struct child){.now = shared, .fd = fds[1], .first = *first}, session, step);
     }
     closep(&fds[1]);
     if (pid < 0) {
@@ -389,28 +459,30 @@ static bool run_once(struct session *session, enum rule rule, step_function *ste
         session_skip(session, rule, NULL, "no process can be started");
         return false;
     }
-    (void)setpgid(pid, pid);
     (void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
-    struct watching watching = {.session = session, .now = now};
+    struct watching watching = {.session = session, .now = shared};
     bool is_hung = follow(&watching, pid, fds[0]);
     closep(&fds[0]);
     int status = 0;
     (void)kill(-pid, SIGKILL);
+    (void)kill(pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
+    end_what_is_left();
     if (watching.has_ended) {
         return false;
     }
+    const struct now now = take_now(shared, rule);
     CLEANUP(buf_finish) struct buf came = BUF_INIT;
-    describe_end(now, is_hung, status, &came);
-    bool has_tool = now->tool < session->tool_count;
-    session_find(session, now->rule, false, has_tool ? session->tools[now->tool].name : NULL,
-                 now->sent[0] != '\0' ? now->sent : NULL, came.failed ? "it ended" : came.data);
-    for (size_t i = 0; now->rule == RULE_ISOLATION && i < session->sample_count; i++) {
+    describe_end(&now, is_hung, status, &came);
+    bool has_tool = now.tool < session->tool_count;
+    session_find(session, now.rule, false, has_tool ? session->tools[now.tool].name : NULL,
+                 now.sent[0] != '\0' ? now.sent : NULL, came.failed ? "it ended" : came.data);
+    for (size_t i = 0; now.rule == RULE_ISOLATION && i < session->sample_count; i++) {
         session->samples[i].is_bad =
-                session->samples[i].is_bad || session->samples[i].tool == now->tool;
+                session->samples[i].is_bad || session->samples[i].tool == now.tool;
     }
-    *first = now->tool + 1;
+    *first = now.tool + 1;
     return has_tool && *first < session->tool_count;
 }
 
@@ -422,10 +494,14 @@ void child_run(struct session *session, enum rule rule, step_function *step) {
         return;
     }
     size_t first = 0;
+    int was_reaper = 0;
+    (void)prctl(PR_GET_CHILD_SUBREAPER, &was_reaper);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     for (unsigned i = 0; i < RESTARTS_MAX && !child_interrupted(); i++) {
         if (!run_once(session, rule, step, now, &first)) {
             break;
         }
     }
+    (void)prctl(PR_SET_CHILD_SUBREAPER, was_reaper);
     (void)munmap(now, sizeof *now);
 }

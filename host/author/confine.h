@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 
-/** Confine this process, its threads to come and its children: they write below `folder` only, and
- * neither connect nor listen nor signal other processes, as far as the kernel can (Landlock).
+/** Confine this process, its threads to come and its children: they write below `folder` only, make
+ * no sockets and no memory that outlives them, and do not signal other processes, as far as the
+ * kernel can (Landlock, seccomp).
  * @return false: the kernel cannot keep it from writing; nothing changed. */
 bool confine(const char *folder);

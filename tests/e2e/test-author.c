@@ -131,6 +131,40 @@ static void a_race_is_found(void **state) {
     yyjson_doc_free(doc);
 }
 
+/* How many processes have a text among their arguments: those of a child are its command's. */
+static unsigned count_processes(const char *text) {
+    DIR *folder = opendir("/proc");
+    unsigned count = 0;
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        char path[300];
+        char arguments[4096] = "";
+        (void)snprintf(path, sizeof path, "/proc/%s/cmdline", entry->d_name);
+        FILE *file = entry->d_name[0] <= '9' ? fopen(path, "re") : NULL;
+        size_t length = file != NULL ? fread(arguments, 1, sizeof arguments - 1, file) : 0;
+        count += memmem(arguments, length, text, strlen(text)) != NULL;
+        if (file != NULL) {
+            (void)fclose(file);
+        }
+    }
+    (void)closedir(folder);
+    return count;
+}
+
+static void a_hostile_plugin_harms_neither_the_report_nor_the_machine(void **state) {
+    (void)state;
+    char mark[32]; /* the seed tells this run from others that go on at the same time */
+    (void)snprintf(mark, sizeof mark, "77%d", (int)getpid());
+    yyjson_doc *doc =
+            report(RUN_WITH({.bare = true}, "test", plugin("E2E_BUILDS", "rascal"), "--json", FEW,
+                            "--seed", mark, "--only", "isolation", "--only", "leak-descriptors"),
+                   0);
+    assert_verdict(doc, "isolation", "passed");
+    assert_verdict(doc, "leak-descriptors", "passed");
+    assert_int_equal(count_processes(mark), 0);
+    yyjson_doc_free(doc);
+}
+
 static void a_plugin_that_does_not_load_has_one_finding(void **state) {
     (void)state;
     const char *const files[][2] = {{"E2E_ZOO", "zoo_open_refuses"},
@@ -380,6 +414,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             CASE(each_fault_is_found_by_its_rule_and_by_no_other),
             CASE(a_race_is_found),
+            CASE(a_hostile_plugin_harms_neither_the_report_nor_the_machine),
             CASE(a_plugin_that_does_not_load_has_one_finding),
             CASE(what_stays_after_a_reload_is_told),
             CASE(the_bundled_plugins_have_no_findings),
