@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/json-twice.h"
 #include "base/json.h"
 #include "base/semver.h"
 #include "base/sort.h"
@@ -188,6 +189,19 @@ static int read_root(const struct reading *reading, yyjson_val *root) {
     return read_entries(reading, yyjson_obj_get(root, "packages"));
 }
 
+/* Of a member that is there twice, one reader takes the first and another the last: what was looked
+ * at before it was signed would not be what is installed. */
+static int refuse_twice(const struct reading *reading, yyjson_val *root) {
+    char pointer[JSON_POINTER_MAX];
+    enum json_twice twice = json_find_twice(root, pointer);
+    return twice == JSON_TWICE_NONE        ? 0
+           : twice == JSON_TWICE_NO_MEMORY ? error_oom(reading->err)
+                                           : error_set(reading->err, TOOLRACK_E_REFUSED,
+                                                       "%s is no index of packages: %s stands "
+                                                       "there twice",
+                                                       reading->name, pointer);
+}
+
 int index_read(const char *text, size_t length, const char *name, struct package_index *ret,
                struct toolrack_error *err) {
     const struct reading reading = {.name = name, .index = ret, .err = err};
@@ -205,7 +219,8 @@ int index_read(const char *text, size_t length, const char *name, struct package
     }
     yyjson_val *root = yyjson_doc_get_root(ret->doc);
     int code = json_is_deeper(root, INDEX_DEPTH_MAX) ? refuse(&reading, "it is nested too deep")
-                                                     : read_root(&reading, root);
+                                                     : refuse_twice(&reading, root);
+    code = code == 0 ? read_root(&reading, root) : code;
     if (code < 0) {
         index_finish(ret);
     }

@@ -95,6 +95,10 @@ static void what_is_wrong_is_said(void **state) {
     refuse(BEGIN ENTRY("a", "1.0.0") "," ENTRY("a", "1.0.0") "]}", "a 1.0.0 twice");
     refuse(BEGIN ENTRY("../a", "1.0.0") "]}", "package 1: \"id\"");
     refuse(BEGIN ENTRY("a", "1.0.0") "," ENTRY("a", "v1") "]}", "package 2: \"version\"");
+    refuse(BEGIN ENTRY("a", "1.0.0") "], \"number\": 4}", "/number stands there twice");
+    refuse(BEGIN "{\"file\": \"b.trp\", \"id\": \"a\", \"version\": \"1.0.0\", \"file\": "
+                 "\"a.trp\", \"size\": 9, \"sha256\": \"" HASH "\"}]}",
+           "/packages/0/file stands there twice");
     static const char *const files[] = {"/a.trp", "../a.trp", "b/../a.trp", "b//a.trp",
                                         "a.trp/", ".a.trp",   "b\\\\a.trp", "http://c/a.trp",
                                         "",       "a trp"};
