@@ -12,7 +12,10 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-#define FOLDER_MODE 0700
+#define FOLDER_MODE   0700
+/* Larger ones are no plugins for a host either, and the copy of a file with holes could fill the
+ * disk. */
+#define FILE_SIZE_MAX ((off_t)1 << 30)
 
 /* Most descriptors that removing the folder takes. */
 #define WALK_DESCRIPTORS 16
@@ -41,8 +44,11 @@ static int copy_file(const char *from, const char *to) {
     if (!S_ISREG(status.st_mode)) {
         return -EINVAL;
     }
+    if (status.st_size > FILE_SIZE_MAX) {
+        return -EFBIG;
+    }
     char bytes[65536];
-    for (;;) {
+    for (off_t copied = 0; copied <= FILE_SIZE_MAX;) { /* it may grow meanwhile */
         ssize_t length = read(in, bytes, sizeof bytes);
         if (length < 0 && errno == EINTR) {
             continue;
@@ -51,7 +57,9 @@ static int copy_file(const char *from, const char *to) {
         if (length <= 0 || failed < 0) {
             return failed;
         }
+        copied += length;
     }
+    return -EFBIG;
 }
 
 int place_make(struct session *session, struct toolrack_error *err) {

@@ -402,6 +402,11 @@ static void wrong_usage_is_told(void **state) {
     EXPECT(RUN_WITH({.bare = true}, "dev", "."), 2, "",
            "*say how to build it with --build COMMAND*");
     EXPECT(RUN_WITH({.bare = true}, "test", "none.so"), 3, "", "*NotFound*none.so*");
+    FILE *file = fopen("holes.so", "we"); /* its copy would fill the disk */
+    assert_non_null(file);
+    assert_int_equal(ftruncate(fileno(file), (off_t)1 << 36), 0);
+    (void)fclose(file);
+    EXPECT(RUN_WITH({.bare = true}, "test", "holes.so"), 1, "", "*cannot copy holes.so*too large*");
     EXPECT(RUN_WITH({.bare = true}, "test", plugin("E2E_BUILDS", "faults"), "--only", "nonsense"),
            2, "", "*there is no rule \"nonsense\"; see the rules: toolrack test --list*");
     EXPECT(RUN_WITH({.bare = true}, "test", "--list"), 0, "load  *\nexamples *\n*out-of-memory *\n",
