@@ -14,6 +14,7 @@ static int take_part(struct toolrack_stream *stream, uint64_t at, yyjson_val *pa
             stream->item_count > 0 ? &stream->items[stream->item_count - 1] : NULL;
     bool is_thought = yyjson_get_bool(thought);
     bool is_plain = yyjson_is_str(text) && yyjson_obj_size(part) == (thought != NULL ? 2 : 1);
+    stream->decides = stream->decides || !is_plain;
     if (!is_thought) {
         stream_show(stream, text);
     }
@@ -32,35 +33,96 @@ static int take_part(struct toolrack_stream *stream, uint64_t at, yyjson_val *pa
     return code;
 }
 
+/* What an event has that is read, found by one walk over each object. */
+struct event {
+    yyjson_val *candidates;
+    yyjson_val *feedback;
+};
+
+struct candidate {
+    yyjson_val *index;
+    yyjson_val *content;
+    yyjson_val *reason;
+};
+
+static struct event read_event(struct toolrack_stream *stream, yyjson_val *event) {
+    struct event has = {NULL, NULL};
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    json_obj_foreach (event, at, count, key, value) {
+        if (turn_is(key, "candidates")) {
+            stream_take_once(stream, &has.candidates, value);
+        } else if (turn_is(key, "promptFeedback")) {
+            stream_take_once(stream, &has.feedback, value);
+        }
+    }
+    return has;
+}
+
+static struct candidate read_candidate(struct toolrack_stream *stream, yyjson_val *candidate) {
+    struct candidate has = {NULL, NULL, NULL};
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    json_obj_foreach (candidate, at, count, key, value) {
+        if (turn_is(key, "index")) {
+            stream_take_once(stream, &has.index, value);
+        } else if (turn_is(key, "content")) {
+            stream_take_once(stream, &has.content, value);
+        } else if (turn_is(key, "finishReason")) {
+            stream_take_once(stream, &has.reason, value);
+        }
+    }
+    return has;
+}
+
 /* Of several candidates only the first is used; they arrive in any order. */
-static yyjson_val *first_candidate(yyjson_val *event) {
+static struct candidate first_candidate(struct toolrack_stream *stream, yyjson_val *candidates) {
     size_t at;
     size_t count;
     yyjson_val *candidate;
-    yyjson_val *candidates = yyjson_obj_get(event, "candidates");
     yyjson_arr_foreach (candidates, at, count, candidate) {
-        if (yyjson_get_uint(yyjson_obj_get(candidate, "index")) == 0) {
-            return candidate;
+        const struct candidate has = read_candidate(stream, candidate);
+        if (yyjson_get_uint(has.index) == 0) {
+            return has;
         }
     }
-    return NULL;
+    return (struct candidate){NULL, NULL, NULL};
+}
+
+static yyjson_val *read_parts(struct toolrack_stream *stream, yyjson_val *content) {
+    yyjson_val *parts = NULL;
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    json_obj_foreach (content, at, count, key, value) {
+        if (turn_is(key, "parts")) {
+            stream_take_once(stream, &parts, value);
+        }
+    }
+    return parts;
 }
 
 static int take_event(struct toolrack_stream *stream, yyjson_val *event,
                       struct toolrack_error *err) {
-    yyjson_val *blocked = yyjson_obj_get(yyjson_obj_get(event, "promptFeedback"), "blockReason");
+    const struct event has = read_event(stream, event);
+    yyjson_val *blocked = yyjson_obj_get(has.feedback, "blockReason");
+    stream->decides = stream->decides || has.feedback != NULL;
     if (yyjson_is_str(blocked)) {
         stream_set_reason(stream, blocked);
         return stream_fail(blocked, err);
     }
-    yyjson_val *candidate = first_candidate(event);
-    yyjson_val *parts = yyjson_obj_get(yyjson_obj_get(candidate, "content"), "parts");
-    int code = stream_take_each(stream, parts, take_part, err);
+    const struct candidate candidate = first_candidate(stream, has.candidates);
+    int code = stream_take_each(stream, read_parts(stream, candidate.content), take_part, err);
     /* Some models send "STOP" with each piece. */
-    yyjson_val *reason = yyjson_obj_get(candidate, "finishReason");
-    stream_set_reason(stream, reason);
-    stream->complete = stream->complete ||
-                       (stream_is_text(reason) && !turn_is(reason, "FINISH_REASON_UNSPECIFIED"));
+    stream_set_reason(stream, candidate.reason);
+    stream->complete =
+            stream->complete || (stream_is_text(candidate.reason) &&
+                                 !turn_is(candidate.reason, "FINISH_REASON_UNSPECIFIED"));
     return code;
 }
 
@@ -115,4 +177,5 @@ static void end(struct toolrack_stream *stream) {
     }
 }
 
-const struct stream_format stream_gemini = {take_event, take_whole, end, "model", false};
+const struct stream_format stream_gemini = {
+        .event = take_event, .whole = take_whole, .end = end, .role = "model", .sees_twice = true};

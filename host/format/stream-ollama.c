@@ -6,6 +6,7 @@ static int take_call(struct toolrack_stream *stream, uint64_t at, yyjson_val *ca
                      struct toolrack_error *err) {
     (void)at; /* a message may come in several lines */
     yyjson_mut_val *copy = stream_copy(stream, call);
+    stream->decides = true;
     int code = stream_add_item(stream, stream->item_count, copy, err);
     if (code == 0) {
         stream_append(stream, stream_array(stream, stream->root, "tool_calls"), copy);
@@ -13,16 +14,52 @@ static int take_call(struct toolrack_stream *stream, uint64_t at, yyjson_val *ca
     return code;
 }
 
+/* What a line and its message have that is read. A line is a token, so they are found by one walk
+ * over each. */
+struct line {
+    yyjson_val *message;
+    yyjson_val *done;
+    yyjson_val *reason;
+    yyjson_val *content;
+    yyjson_val *thinking;
+    yyjson_val *calls;
+};
+
+static struct line read_line(struct toolrack_stream *stream, yyjson_val *line) {
+    struct line has = {NULL};
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    json_obj_foreach (line, at, count, key, value) {
+        yyjson_val **member = turn_is(key, "message")       ? &has.message
+                              : turn_is(key, "done")        ? &has.done
+                              : turn_is(key, "done_reason") ? &has.reason
+                                                            : NULL;
+        if (member != NULL) {
+            stream_take_once(stream, member, value);
+        }
+    }
+    json_obj_foreach (has.message, at, count, key, value) {
+        yyjson_val **member = turn_is(key, "content")      ? &has.content
+                              : turn_is(key, "thinking")   ? &has.thinking
+                              : turn_is(key, "tool_calls") ? &has.calls
+                                                           : NULL;
+        if (member != NULL) {
+            stream_take_once(stream, member, value);
+        }
+    }
+    return has;
+}
+
 static int take_line(struct toolrack_stream *stream, yyjson_val *line, struct toolrack_error *err) {
-    yyjson_val *message = yyjson_obj_get(line, "message");
-    yyjson_val *content = yyjson_obj_get(message, "content");
-    yyjson_val *calls = yyjson_obj_get(message, "tool_calls");
-    stream_gather(stream, stream->root, "content", content, false);
-    stream_gather(stream, stream->root, "thinking", yyjson_obj_get(message, "thinking"), false);
-    stream_show(stream, content);
-    int code = stream_take_each(stream, calls, take_call, err);
-    stream_set_reason(stream, yyjson_obj_get(line, "done_reason"));
-    stream->complete = yyjson_get_bool(yyjson_obj_get(line, "done"));
+    const struct line has = read_line(stream, line);
+    stream_gather(stream, stream->root, "content", has.content, false);
+    stream_gather(stream, stream->root, "thinking", has.thinking, false);
+    stream_show(stream, has.content);
+    int code = stream_take_each(stream, has.calls, take_call, err);
+    stream_set_reason(stream, has.reason);
+    stream->complete = yyjson_get_bool(has.done);
     stream->over = stream->complete;
     return code;
 }
@@ -55,4 +92,9 @@ static void end(struct toolrack_stream *stream) {
     }
 }
 
-const struct stream_format stream_ollama = {take_line, take_whole, end, "assistant", true};
+const struct stream_format stream_ollama = {.event = take_line,
+                                            .whole = take_whole,
+                                            .end = end,
+                                            .role = "assistant",
+                                            .lines = true,
+                                            .sees_twice = true};

@@ -69,6 +69,7 @@ static void add_function(struct toolrack_stream *stream, yyjson_mut_val *call, c
     if (!yyjson_is_obj(function)) {
         return;
     }
+    stream->decides = true;
     yyjson_mut_val *made = stream_object(stream, call, key);
     add_name(stream, made, yyjson_obj_get(function, "name"));
     if (yyjson_is_obj(arguments)) {
@@ -91,6 +92,7 @@ static int take_call(struct toolrack_stream *stream, uint64_t at, yyjson_val *de
                      struct toolrack_error *err) {
     (void)at;
     struct stream_item *item = find_call(stream, delta);
+    stream->decides = true;
     int code = item != NULL ? 0 : begin_call(stream, delta, err);
     if (code < 0) {
         return code;
@@ -147,6 +149,7 @@ static void show_refusal(struct toolrack_stream *stream, yyjson_val *refusal) {
     stream_show(stream, refusal);
     if (stream_is_text(refusal)) {
         stream->refused = true;
+        stream->decides = true;
     }
 }
 
@@ -178,15 +181,16 @@ static const struct {
 #undef MEMBER
 };
 
-static void find_members(yyjson_val *delta, yyjson_val *ret[MEMBERS]) {
+static void find_members(struct toolrack_stream *stream, yyjson_val *delta,
+                         yyjson_val *ret[MEMBERS]) {
     size_t at;
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
     json_obj_foreach (delta, at, count, key, value) {
         for (size_t i = 0; i < MEMBERS; i++) {
-            if (ret[i] == NULL && yyjson_equals_strn(key, members[i].key, members[i].length)) {
-                ret[i] = value;
+            if (yyjson_equals_strn(key, members[i].key, members[i].length)) {
+                stream_take_once(stream, &ret[i], value);
             }
         }
     }
@@ -195,7 +199,7 @@ static void find_members(yyjson_val *delta, yyjson_val *ret[MEMBERS]) {
 static int take_delta(struct toolrack_stream *stream, yyjson_val *delta,
                       struct toolrack_error *err) {
     yyjson_val *has[MEMBERS] = {NULL};
-    find_members(delta, has);
+    find_members(stream, delta, has);
     for (size_t i = CONTENT; i <= REASONING; i++) { /* the strings that grow */
         stream_gather(stream, stream->root, members[i].key, has[i], false);
     }
@@ -217,17 +221,47 @@ static void take_reason(struct toolrack_stream *stream, yyjson_val *reason) {
     stream->complete = stream->complete || stream_is_text(reason);
 }
 
+/* What a choice has that is read. Nearly each event has one, so they are found by one walk. */
+struct choice {
+    yyjson_val *index;
+    yyjson_val *delta;
+    yyjson_val *message;
+    yyjson_val *reason;
+    yyjson_val *error;
+    yyjson_val *object;
+};
+
+static struct choice read_choice(struct toolrack_stream *stream, yyjson_val *choice) {
+    struct choice has = {NULL};
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    json_obj_foreach (choice, at, count, key, value) {
+        yyjson_val **member = turn_is(key, "index")           ? &has.index
+                              : turn_is(key, "delta")         ? &has.delta
+                              : turn_is(key, "finish_reason") ? &has.reason
+                              : turn_is(key, "message")       ? &has.message
+                              : turn_is(key, "error")         ? &has.error
+                              : turn_is(key, "object")        ? &has.object
+                                                              : NULL;
+        if (member != NULL) {
+            stream_take_once(stream, member, value);
+        }
+    }
+    return has;
+}
+
 /* OpenRouter and others report in the choice that the provider behind them failed. */
-static int find_failure(yyjson_val *choice, yyjson_val *reason, struct toolrack_error *err) {
-    int code = stream_find_error(choice, err);
-    return code == 0 && turn_is(reason, "error") ? stream_fail(NULL, err) : code;
+static int find_failure(yyjson_val *choice, const struct choice *has, struct toolrack_error *err) {
+    int code = has->error != NULL || has->object != NULL ? stream_tell_error(choice, err) : 0;
+    return code == 0 && turn_is(has->reason, "error") ? stream_fail(NULL, err) : code;
 }
 
 /* Some servers stream one chunk that has the message whole, and some repeat it whole at the end. */
-static yyjson_val *delta_of(const struct toolrack_stream *stream, yyjson_val *choice) {
-    yyjson_val *delta = yyjson_obj_get(choice, "delta");
+static yyjson_val *delta_of(const struct toolrack_stream *stream, const struct choice *has) {
     bool has_begun = stream->has_shown || stream->text_count > 0 || stream->item_count > 0;
-    return delta != NULL || has_begun ? delta : yyjson_obj_get(choice, "message");
+    return has->delta != NULL || has_begun ? has->delta : has->message;
 }
 
 static int take_event(struct toolrack_stream *stream, yyjson_val *event,
@@ -238,12 +272,12 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
     yyjson_val *choice;
     yyjson_val *choices = yyjson_obj_get(event, "choices"); /* the macro looks several times */
     yyjson_arr_foreach (choices, at, count, choice) {
+        const struct choice has = read_choice(stream, choice);
         /* Of several choices only the first is used. */
-        if (code == 0 && yyjson_get_uint(yyjson_obj_get(choice, "index")) == 0) {
-            yyjson_val *reason = yyjson_obj_get(choice, "finish_reason");
-            code = take_delta(stream, delta_of(stream, choice), err);
-            take_reason(stream, reason);
-            code = code == 0 ? find_failure(choice, reason, err) : code;
+        if (code == 0 && yyjson_get_uint(has.index) == 0) {
+            code = take_delta(stream, delta_of(stream, &has), err);
+            take_reason(stream, has.reason);
+            code = code == 0 ? find_failure(choice, &has, err) : code;
         }
     }
     return code;
@@ -253,13 +287,14 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
 static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
                       struct toolrack_error *err) {
     yyjson_val *choice = yyjson_arr_get_first(yyjson_obj_get(root, "choices"));
-    yyjson_val *message = yyjson_obj_get(choice, "message");
-    yyjson_val *reason = yyjson_obj_get(choice, "finish_reason");
+    const struct choice has = read_choice(stream, choice);
+    yyjson_val *message = has.message;
+    yyjson_val *reason = has.reason;
     size_t at;
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
-    int code = find_failure(choice, reason, err);
+    int code = find_failure(choice, &has, err);
     if (code < 0) {
         return code;
     }
@@ -315,4 +350,8 @@ static void end(struct toolrack_stream *stream) {
     }
 }
 
-const struct stream_format stream_openai = {take_event, take_whole, end, "assistant", false};
+const struct stream_format stream_openai = {.event = take_event,
+                                            .whole = take_whole,
+                                            .end = end,
+                                            .role = "assistant",
+                                            .sees_twice = true};

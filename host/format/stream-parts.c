@@ -448,6 +448,7 @@ void stream_break_off_object(struct toolrack_stream *stream, yyjson_mut_val *cal
 }
 
 void stream_set_reason(struct toolrack_stream *stream, yyjson_val *reason) {
+    stream->decides = stream->decides || stream_is_text(reason);
     if (stream_is_text(reason) && !stream_takes_back(stream, yyjson_get_str(reason))) {
         buf_clear(&stream->reason);
         buf_add(&stream->reason, yyjson_get_str(reason), yyjson_get_len(reason));

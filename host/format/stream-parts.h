@@ -53,6 +53,7 @@ struct stream_format {
     void (*end)(struct toolrack_stream *stream);
     const char *role; /**< of the message; NULL: the root is an array */
     bool lines;       /**< the stream is lines of JSON, not events */
+    bool sees_twice;  /**< it tells which events have a member twice, as far as it reads them */
 };
 
 extern const struct stream_format stream_openai;
@@ -89,6 +90,8 @@ struct toolrack_stream {
     bool has_fields;   /* a line with a field was seen: it is an event stream */
     bool is_whole;     /* the response is one JSON text */
     bool is_failure;   /* the incomplete event is called "error" */
+    bool has_twice;    /* the event has a member twice that is read, in a format that sees it */
+    bool decides;      /* the event has a part of a call, or an ending */
 
     /* The message. Failures to add to `doc` are collected in `no_memory`. */
     yyjson_mut_doc *doc;
@@ -131,6 +134,13 @@ static inline const char *stream_name(yyjson_val *key) {
 /** Give an id to a call whose id is missing or empty, or that of a call which was given one before:
  * a result is matched to its call by it. */
 void stream_give_id(struct toolrack_stream *stream, yyjson_mut_val *call, const char *key);
+
+/** Take a member that may be there once: the first counts, and a second one is told. */
+static inline void stream_take_once(struct toolrack_stream *stream, yyjson_val **member,
+                                    yyjson_val *value) {
+    stream->has_twice = stream->has_twice || *member != NULL;
+    *member = *member != NULL ? *member : value;
+}
 
 /** Whether a value is a string that is not empty. */
 static inline bool stream_is_text(yyjson_val *value) {
@@ -243,8 +253,11 @@ int stream_extend(struct toolrack_stream *stream, yyjson_mut_val *object, const 
 
 /** Whether a member is one that an object has which reports a failure. */
 static inline bool stream_may_be_error(yyjson_val *key, yyjson_val *value) {
-    return (turn_is(key, "error") && turn_says_error(value)) ||
-           (turn_is(key, "object") && turn_is(value, "error"));
+    switch (unsafe_yyjson_get_str(key)[0]) { /* each member of each event is asked */
+    case 'e': return turn_is(key, "error") && turn_says_error(value);
+    case 'o': return turn_is(key, "object") && turn_is(value, "error");
+    default: return false;
+    }
 }
 
 /** Whether a member is an `error` that says nothing: the provider may have failed if no answer

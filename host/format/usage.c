@@ -137,6 +137,7 @@ bool stream_look(struct toolrack_stream *stream, yyjson_val *event) {
     yyjson_val *choices = NULL;
     bool has_number = false;
     bool may_be_error = false;
+    unsigned seen = 0; /* members that are read, a bit each */
     size_t at;
     size_t count;
     yyjson_val *key;
@@ -153,8 +154,14 @@ bool stream_look(struct toolrack_stream *stream, yyjson_val *event) {
         }
         const char first = unsafe_yyjson_get_str(key)[0];
         if (first == 'e' || first == 'o') { /* "error", "object" */
+            const unsigned bit = turn_is(key, "error") ? 1 : turn_is(key, "object") ? 2 : 0;
+            stream->has_twice = stream->has_twice || (seen & bit) != 0;
+            seen |= bit;
             may_be_error = may_be_error || stream_may_be_error(key, value);
             stream->has_error = stream->has_error || stream_is_empty_error(key, value);
+        } else if (first == 'c' && known->in_choice && turn_is(key, "choices")) {
+            stream->has_twice = stream->has_twice || (seen & 4) != 0;
+            seen |= 4;
         }
     }
     yyjson_val *const usages[] = {found[0], yyjson_obj_get(yyjson_arr_get_first(choices), "usage"),

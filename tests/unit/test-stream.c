@@ -506,6 +506,48 @@ static void a_member_given_twice_ends_it(void **state) {
                                      "\"finishReason\":null,\"finishReason\":\"SAFETY\"}]}\n\n"},
             {TOOLRACK_FORMAT_OLLAMA, "{\"message\":{\"content\":\"a\"},\"done\":false,"
                                      "\"done\":true}\n"},
+            {TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"choices\":[]}\n\n"},
+            {TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":null,\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"},
+            {TOOLRACK_FORMAT_OPENAI, "data: "
+                                     "{\"object\":\"chat.completion.chunk\",\"object\":\"error\","
+                                     "\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"},
+            {TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"index\":0,\"index\":1,\"delta\":{\"content\":\"a\"}}]}\n\n"},
+            {TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"delta\":{}}]}\n\n"},
+            {TOOLRACK_FORMAT_OPENAI,
+             "data: "
+             "{\"choices\":[{\"delta\":{\"content\":\"a\"},\"error\":null,\"error\":\"no\"}]}\n\n"},
+            {TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"tool_calls\":null,\"tool_calls\":[]}}]}\n\n"},
+            {TOOLRACK_FORMAT_OPENAI,
+             "data: "
+             "{\"choices\":[{\"delta\":{\"function_call\":null,\"function_call\":null}}]}\n\n"},
+            {TOOLRACK_FORMAT_GEMINI, "data: {\"candidates\":[],\"candidates\":[]}\n\n"},
+            {TOOLRACK_FORMAT_GEMINI,
+             "data: {\"promptFeedback\":null,\"promptFeedback\":{\"blockReason\":\"OTHER\"}}\n\n"},
+            {TOOLRACK_FORMAT_GEMINI,
+             "data: {\"promptFeedback\":{\"blockReason\":null,\"blockReason\":\"OTHER\"}}\n\n"},
+            {TOOLRACK_FORMAT_GEMINI, "data: {\"candidates\":[{\"index\":0,\"index\":1}]}\n\n"},
+            {TOOLRACK_FORMAT_GEMINI,
+             "data: {\"candidates\":[{\"content\":{},\"content\":{}}]}\n\n"},
+            {TOOLRACK_FORMAT_GEMINI,
+             "data: {\"candidates\":[{\"content\":{\"parts\":[],\"parts\":[]}}]}\n\n"},
+            {TOOLRACK_FORMAT_GEMINI,
+             "data: "
+             "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\",\"text\":\"b\"}]}}]}\n\n"},
+            {TOOLRACK_FORMAT_GEMINI, "data: "
+                                     "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\","
+                                     "\"thought\":false,\"thought\":true}]}}]}\n\n"},
+            {TOOLRACK_FORMAT_OLLAMA,
+             "{\"error\":null,\"error\":\"no\",\"message\":{\"content\":\"a\"}}\n"},
+            {TOOLRACK_FORMAT_OLLAMA, "{\"message\":{\"content\":\"a\"},\"message\":{}}\n"},
+            {TOOLRACK_FORMAT_OLLAMA, "{\"message\":{\"content\":\"a\",\"content\":\"b\"}}\n"},
+            {TOOLRACK_FORMAT_OLLAMA, "{\"message\":{\"tool_calls\":[],\"tool_calls\":[]}}\n"},
+            {TOOLRACK_FORMAT_OLLAMA,
+             "{\"message\":{\"content\":\"a\"},\"done_reason\":null,\"done_reason\":\"length\"}\n"},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
         fails(rows[i].format, rows[i].stream, TOOLRACK_E_INVALID, "gives this member twice");
