@@ -74,7 +74,10 @@ static bool set_up(struct downloading *of) {
     SET(CURLOPT_MAXREDIRS, (long)DOWNLOAD_REDIRECTS_MAX);
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_USERAGENT, "toolrack");
-    SET(CURLOPT_ACCEPT_ENCODING, "identity"); /* nothing is decompressed before it is verified */
+    /* Nothing is decompressed before it is verified: none is asked for, and with that option alone
+     * libcurl would decode what a server sends all the same. */
+    SET(CURLOPT_ACCEPT_ENCODING, "identity");
+    SET(CURLOPT_HTTP_CONTENT_DECODING, 0L);
     SET(CURLOPT_ERRORBUFFER, of->reason);
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)DOWNLOAD_CONNECT_MS_MAX);
     SET(CURLOPT_LOW_SPEED_LIMIT, (long)DOWNLOAD_SLOW_BYTES_MIN);

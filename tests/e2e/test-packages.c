@@ -469,6 +469,9 @@ static void urls_have_limits(void **state) {
     (void)snprintf(text, sizeof text, "%s/plain.trp", url);
     EXPECT(BARE("install", text, "--yes", "--unsigned"), 1, "",
            "*Refused: *only a local file can be installed unsigned\n");
+    /* Nothing that comes is decompressed, whatever the server says of it. */
+    (void)snprintf(text, sizeof text, "%s/gzip/one.trp", url);
+    EXPECT(BARE("install", text, "--dry-run"), 0, NULL, NULL);
     (void)snprintf(text, sizeof text, "%s/one.trp@2", url);
     EXPECT(BARE("install", text, "--yes"), 3, "", "*NotFound: *has version 1.0.0 of *, not 2\n");
 }

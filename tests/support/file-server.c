@@ -32,7 +32,8 @@ static void redirect(int fd, const char *to, const char *path) {
     say(fd, head);
 }
 
-static void send_file(const struct file_server *server, int fd, const char *path) {
+static void send_file(const struct file_server *server, int fd, const char *path,
+                      const char *header) {
     char head[256];
     struct stat st;
     int file = openat(server->folder, path, O_RDONLY | O_CLOEXEC);
@@ -40,8 +41,8 @@ static void send_file(const struct file_server *server, int fd, const char *path
         say(fd, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     } else {
         (void)snprintf(head, sizeof head,
-                       "HTTP/1.1 200 OK\r\nContent-Length: %lld\r\nConnection: close\r\n\r\n",
-                       (long long)st.st_size);
+                       "HTTP/1.1 200 OK\r\nContent-Length: %lld\r\n%sConnection: close\r\n\r\n",
+                       (long long)st.st_size, header);
         say(fd, head);
         for (off_t at = 0; at < st.st_size;) {
             if (sendfile(fd, file, &at, (size_t)(st.st_size - at)) <= 0) {
@@ -87,10 +88,12 @@ static void answer(const struct file_server *server, int fd) {
         redirect(fd, "/", path);
     } else if (strncmp(path, "to/", 3) == 0) {
         redirect(fd, "/", path + 3);
+    } else if (strncmp(path, "gzip/", 5) == 0) {
+        send_file(server, fd, path + 5, "Content-Encoding: gzip\r\n");
     } else if (strncmp(path, "file/", 5) == 0) {
         redirect(fd, "file:///", path + 5);
     } else {
-        send_file(server, fd, path);
+        send_file(server, fd, path, "");
     }
 }
 

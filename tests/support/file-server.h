@@ -1,7 +1,8 @@
 /* file-server.h - a web server of a folder, for tests: on a free port of this machine, as a thread.
  *
  * GET PATH has the file of that path below the folder; "/loop/..." redirects to itself, "/to/PATH"
- * to /PATH, and "/file/PATH" to a file: URL. Not for product code: it trusts who asks. */
+ * to /PATH, and "/file/PATH" to a file: URL; "/gzip/PATH" has the file as it is, and says that it
+ * is compressed. Not for product code: it trusts who asks. */
 #pragma once
 
 struct file_server;
