@@ -205,7 +205,8 @@ static void keys_that_others_may_write_are_refused(void **state) {
         bool is_warned = rows[i].key == 0644;
         bool is_refused = rows[i].found != NULL && !is_warned;
         EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), rows[i].found != NULL,
-               rows[i].found != NULL ? rows[i].found : "*, 0 tools\n  note *", "");
+               rows[i].found != NULL ? rows[i].found : "*, 0 tools, no problems found\n  note *",
+               "");
         /* No server listens at an address of another machine: what is before that was not refused.
          */
         EXPECT(WITH("serve"), 1, "",
@@ -311,7 +312,7 @@ static void check_notes_what_needs_a_token(void **state) {
     e2e_write("cert.pem", certificate);
     write_key("key.pem", its_key);
     EXPECT(RUN_WITH({.bare = true}, "check", "toolrack.json"), 0,
-           "toolrack.json: configuration, 0 tools\n"
+           "toolrack.json: configuration, 0 tools, no problems found\n"
            "  note config-serve: line 2, column 11: others than the users of this machine may "
            "reach "
            "0.0.0.0:0, so a server begins when there is a token\n"
