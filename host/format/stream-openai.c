@@ -283,7 +283,8 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
     return code;
 }
 
-/* The members of the message stay as they are, except null. */
+/* The members of the message stay as they are, except null. Whose it is, is known: as in a stream,
+ * its role is not read. */
 static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
                       struct toolrack_error *err) {
     yyjson_val *choice = yyjson_arr_get_first(yyjson_obj_get(root, "choices"));
@@ -312,7 +313,7 @@ static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
                              STREAM_MEMBERS_MAX);
     }
     json_obj_foreach (message, at, count, key, value) {
-        if (!yyjson_is_null(value) && stream_name(key) != NULL) {
+        if (!yyjson_is_null(value) && stream_name(key) != NULL && !turn_is(key, "role")) {
             stream_set(stream, stream->root, stream_name(key), value);
         }
     }
