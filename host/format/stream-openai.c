@@ -128,6 +128,7 @@ static int take_arrays(struct toolrack_stream *stream, yyjson_val *delta,
             return stream_exceed(err, "the message has more than the %u members allowed",
                                  STREAM_MEMBERS_MAX);
         }
+        stream->decides = true; /* all that it has is kept */
         code = stream_extend(stream, stream->root, name, value, err);
     }
     return code;
@@ -206,6 +207,7 @@ static int take_delta(struct toolrack_stream *stream, yyjson_val *delta,
     show_content(stream, has[CONTENT]);
     show_refusal(stream, has[REFUSAL]);
     stream_set(stream, stream->root, members[EXTRA_CONTENT].key, has[EXTRA_CONTENT]);
+    stream->decides = stream->decides || has[EXTRA_CONTENT] != NULL;
     add_function(stream, stream->root, members[FUNCTION_CALL].key, has[FUNCTION_CALL]);
     int code = take_arrays(stream, delta, err);
     if (code == 0 && yyjson_is_obj(has[TOOL_CALLS])) {

@@ -91,7 +91,7 @@ struct toolrack_stream {
     bool is_whole;     /* the response is one JSON text */
     bool is_failure;   /* the incomplete event is called "error" */
     bool has_twice;    /* the event has a member twice that is read, in a format that sees it */
-    bool decides;      /* the event has a part of a call, or an ending */
+    bool decides; /* the event has a part of a call, an ending, or values that are kept whole */
 
     /* The message. Failures to add to `doc` are collected in `no_memory`. */
     yyjson_mut_doc *doc;
