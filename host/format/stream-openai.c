@@ -111,6 +111,12 @@ static int take_call(struct toolrack_stream *stream, uint64_t at, yyjson_val *de
     return 0;
 }
 
+/* Whether a member of a delta or message can be one of the message that is made. Whose that is, is
+ * known; and a message with choices would be read as a response, whose calls are in them. */
+static bool is_kept(yyjson_val *key) {
+    return !turn_is(key, "role") && !turn_is(key, "choices") && !turn_is(key, "error");
+}
+
 /* Arrays arrive in pieces too: thoughts with their signatures, or the content itself. */
 static int take_arrays(struct toolrack_stream *stream, yyjson_val *delta,
                        struct toolrack_error *err) {
@@ -121,7 +127,8 @@ static int take_arrays(struct toolrack_stream *stream, yyjson_val *delta,
     yyjson_val *value;
     json_obj_foreach (delta, at, count, key, value) {
         const char *name = stream_name(key);
-        if (code < 0 || !yyjson_is_arr(value) || name == NULL || strcmp(name, "tool_calls") == 0) {
+        if (code < 0 || !yyjson_is_arr(value) || name == NULL || strcmp(name, "tool_calls") == 0 ||
+            !is_kept(key)) {
             continue;
         }
         if (yyjson_mut_obj_size(stream->root) > STREAM_MEMBERS_MAX) {
@@ -285,8 +292,7 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
     return code;
 }
 
-/* The members of the message stay as they are, except null. Whose it is, is known: as in a stream,
- * its role is not read. */
+/* The members of the message stay as they are, except null. */
 static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
                       struct toolrack_error *err) {
     yyjson_val *choice = yyjson_arr_get_first(yyjson_obj_get(root, "choices"));
@@ -315,7 +321,7 @@ static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
                              STREAM_MEMBERS_MAX);
     }
     json_obj_foreach (message, at, count, key, value) {
-        if (!yyjson_is_null(value) && stream_name(key) != NULL && !turn_is(key, "role")) {
+        if (!yyjson_is_null(value) && stream_name(key) != NULL && is_kept(key)) {
             stream_set(stream, stream->root, stream_name(key), value);
         }
     }

@@ -60,7 +60,7 @@ static void check_message(enum toolrack_format format, const char *text) {
     int code = format_read_message(format, text, strlen(text), &message, &err);
     /* What a server adds to a message without calls may be the calls of another format. */
     bool is_odd = code == TOOLRACK_E_INVALID && strstr(err.message, "it looks like") != NULL;
-    require(code == 0 || code == TOOLRACK_E_LIMIT_EXCEEDED || is_odd);
+    require(code == 0 || code == TOOLRACK_E_LIMIT_EXCEEDED || code == TOOLRACK_E_REFUSED || is_odd);
     if (code == 0) {
         format_message_finish(&message);
     }

@@ -740,6 +740,25 @@ static void a_name_with_a_zero_byte_is_no_other(void **state) {
 #undef ZERO_CALLS
 }
 
+/* Who checks a stream looks for calls where they are, and a message is read where a response has
+ * its choices, if it has any. */
+static void no_message_has_another_in_it(void **state) {
+    (void)state;
+#define HIDDEN                                                                                  \
+    "\"choices\":[{\"message\":{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"type\":" \
+    "\"function\",\"function\":{\"name\":\"wipe\",\"arguments\":\"{}\"}}]}}]"
+    static const char made[] = "{\"role\":\"assistant\",\"content\":\"a\"}";
+    comes_to(TOOLRACK_FORMAT_OPENAI,
+             "data: {\"choices\":[{\"delta\":{\"content\":\"a\"," HIDDEN "}}]}\n\n"
+             "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+             made);
+    comes_to(TOOLRACK_FORMAT_OPENAI,
+             "{\"choices\":[{\"message\":{\"role\":\"user\",\"content\":\"a\"," HIDDEN
+             "},\"finish_reason\":\"stop\"}]}",
+             made);
+#undef HIDDEN
+}
+
 /* Whatever of the events a server leaves out, its text is shown once, and is in the message. */
 static void text_is_shown_once_wherever_it_comes(void **state) {
     (void)state;
@@ -1443,6 +1462,7 @@ int main(void) {
             cmocka_unit_test(a_response_that_is_not_streamed_may_fail),
             cmocka_unit_test(what_is_no_stream_is_refused),
             cmocka_unit_test(events_that_say_nothing_are_ignored),
+            cmocka_unit_test(no_message_has_another_in_it),
             cmocka_unit_test(text_is_shown_once_wherever_it_comes),
             cmocka_unit_test(ids_that_repeat_are_renewed),
             cmocka_unit_test(texts_without_any_are_left_out),
