@@ -64,6 +64,7 @@ for language in c c++ rust; do
     passes "$language: it is made" toolrack new "$name" --lang "$language"
     passes "$language: nothing of the template is left" has_no_marks "$name"
     passes "$language: its own tests pass" tests_itself "$name" "$language"
+    passes "$language: no arguments that it is tested with make it fail" toolrack test "$name"/build/*.so --seed 1 --only fuzz-valid --only fuzz-boundary --only result
     for options in --json-tool --resources "--json-tool --resources"; do
         # Each takes a second or two but in C.
         [ "$language" = c ] || [ "$options" = "--json-tool --resources" ] || continue

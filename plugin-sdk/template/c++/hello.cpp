@@ -23,8 +23,8 @@ constexpr auto hello_hypotenuse_tool =
         tr::tool<hello_hypotenuse>(
                 "hello_hypotenuse",
                 "Length of the longest side of a right triangle, in the unit of the other two.",
-                tr::param("a", "Length of one short side").exclusive_minimum("0"),
-                tr::param("b", "Length of the other short side").exclusive_minimum("0"))
+                tr::param("a", "Length of one short side").exclusive_minimum("0").maximum("1e9"),
+                tr::param("b", "Length of the other short side").exclusive_minimum("0").maximum("1e9"))
                 .category("math")
                 .flags(TR_READ_ONLY | TR_IDEMPOTENT)
                 .example(R"({"a": 3, "b": 4})", "5");

@@ -22,8 +22,8 @@ TR_TOOL(hello_hypotenuse,
          .category = "math", .flags = TR_READ_ONLY | TR_IDEMPOTENT,
          TR_EXAMPLES(TR_EXAMPLE("{\"a\": 3, \"b\": 4}", "5"))),
         TR_F64,
-        (TR_F64, a, "Length of one short side", TR_EXCLUSIVE_MINIMUM(0)),
-        (TR_F64, b, "Length of the other short side", TR_EXCLUSIVE_MINIMUM(0)))
+        (TR_F64, a, "Length of one short side", TR_EXCLUSIVE_MINIMUM(0), TR_MAXIMUM(1e9)),
+        (TR_F64, b, "Length of the other short side", TR_EXCLUSIVE_MINIMUM(0), TR_MAXIMUM(1e9)))
 /* @end@ */
 /* @if json@ */
 /* A JSON tool: brings its schema, reads arguments by path, and may reply several times. */

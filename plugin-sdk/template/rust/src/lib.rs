@@ -11,9 +11,11 @@ tool! {
     fn hello_hypotenuse(
         /// Length of one short side
         #[exclusive_minimum = "0"]
+        #[maximum = "1e9"]
         a: f64,
         /// Length of the other short side
         #[exclusive_minimum = "0"]
+        #[maximum = "1e9"]
         b: f64,
     ) -> f64 {
         (a * a + b * b).sqrt()
