@@ -73,7 +73,8 @@ int password_read(struct cli *cli, const char *prompt, bool twice, struct buf *r
     if (!ask_possible()) {
         return cli_error(cli, TOOLRACK_E_INVALID,
                          "a password is needed, and there is no terminal to type it at; give "
-                         "--password-file FILE");
+                         "--password-file FILE%s",
+                         twice ? ", or --no-password for a key without one" : "");
     }
     typing_hide();
     int code = twice ? type_twice(cli, prompt, ret) : type_line(cli, prompt, ret);

@@ -58,6 +58,26 @@ static int read_all(int fd, const char *path, size_t max, struct buf *out,
     }
 }
 
+/* Everybody may read a public key, so its mode is no reason to refuse it. */
+static int check_secret(const char *path, const struct stat *status, struct buf *text,
+                        struct toolrack_error *err) {
+    struct public_key public;
+    if (public_key_parse(text->data, text->length, &public, NULL) == 0) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "this is a public key, which signs nothing; give the secret key that was "
+                         "made with it, such as NAME.key");
+    }
+    if ((status->st_mode & 077) != 0) {
+        sodium_memzero(text->data, text->length);
+        buf_clear(text);
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "other users may read the secret key %s; take that from them: chmod 600 "
+                         "it, and make a new key if one of them may have read it",
+                         path);
+    }
+    return 0;
+}
+
 int sign_read_text(const char *path, size_t max, bool secret, struct buf *out,
                    struct toolrack_error *err) {
     struct stat status;
@@ -65,13 +85,8 @@ int sign_read_text(const char *path, size_t max, bool secret, struct buf *out,
     if (fd < 0) {
         return fd;
     }
-    if (secret && (status.st_mode & 077) != 0) {
-        return error_set(err, TOOLRACK_E_REFUSED,
-                         "other users may read the secret key %s; take that from them: chmod 600 "
-                         "it, and make a new key if one of them may have read it",
-                         path);
-    }
-    return read_all(fd, path, max, out, err);
+    int code = read_all(fd, path, max, out, err);
+    return code == 0 && secret ? check_secret(path, &status, out, err) : code;
 }
 
 /* The line of a public key: 56 characters of base64, of which the first two are always these. */

@@ -208,7 +208,8 @@ static void a_pair_of_keys_is_made_once(void **state) {
                 "/id", "\"*\"", "/secret_file", "\"other.key\"", "/public_file", "\"other.pub\"",
                 "/public_key", "\"RW*\"", "/encrypted", "false");
     EXPECT(RUN_WITH({.bare = true}, "keys", "new", "third"), 1, "",
-           "*a password is needed, and there is no terminal to type it at; give --password-file*");
+           "*a password is needed, and there is no terminal to type it at; give --password-file "
+           "FILE, or --no-password for a key without one\n");
     e2e_write("empty", "\n");
     EXPECT(RUN_WITH({.bare = true}, "keys", "new", "third", "--password-file", "empty"), 1, "",
            "*empty has no password*");
@@ -315,8 +316,11 @@ static void a_password_is_asked_for(void **state) {
            "*other users may read the secret key my.key*");
     assert_int_equal(chmod("my.key", 0600), 0);
     EXPECT(RUN_WITH({.bare = true}, "sign", "kit.old-1.0.0.trp"), 2, "", "*sign needs --key FILE*");
+    EXPECT(RUN_WITH({.bare = true}, "sign", "kit.old-1.0.0.trp", "--key", "my.pub"), 1, "",
+           "*Invalid: my.pub: this is a public key, which signs nothing; give the secret key*");
     EXPECT(RUN_WITH({.bare = true}, "sign", "kit.old-1.0.0.trp", "--key", "my.key"), 1, "",
-           "*a password is needed, and there is no terminal*");
+           "*a password is needed, and there is no terminal to type it at; give --password-file "
+           "FILE\n");
     EXPECT(RUN_WITH({.bare = true}, "sign", "kit.old-1.0.0.trp", "--key", "my.key",
                     "--password-file", "wrong"),
            5, "", "*the password is not that of the secret key\n");
