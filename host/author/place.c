@@ -67,9 +67,15 @@ int place_make(struct session *session, struct toolrack_error *err) {
     char path[PLACE_ROOM];
     const char *file = session->options->file;
     const char *parent = getenv("TMPDIR");
-    if (access(file, R_OK) < 0) {
+    struct stat status;
+    if (access(file, R_OK) < 0 || stat(file, &status) < 0) {
         return error_set(err, errno == ENOENT ? TOOLRACK_E_NOT_FOUND : TOOLRACK_E_IO,
                          "cannot read %s: %s", file, strerror(errno));
+    }
+    if (S_ISDIR(status.st_mode)) { /* 'check', 'dev' and 'pack' take one */
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "%s is a folder; name the file of one plugin: toolrack test FILE.so",
+                         file);
     }
     (void)snprintf(path, sizeof path, "%s/toolrack-test-XXXXXX",
                    parent != NULL && parent[0] == '/' ? parent : "/tmp");
