@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -173,11 +174,25 @@ static int check_version(const struct installing *at, struct toolrack_error *err
     return 0;
 }
 
+/* Two ids that differ in the case of letters look the same, and are one file where file names have
+ * no case. */
+static int compare_id(void *user, const struct installed *one, struct toolrack_error *err) {
+    const struct installing *at = user;
+    return strcasecmp(one->id, at->manifest.id) != 0
+                   ? 0
+                   : error_set(
+                             err, TOOLRACK_E_REFUSED,
+                             "%s is '%s', and '%s' is installed, which differs in upper and lower "
+                             "case only; if you want this one, uninstall the other first: %s",
+                             at->source.name, at->manifest.id, one->id,
+                             COMMAND("uninstall", one->id));
+}
+
 static int check_before(struct installing *at, bool *ret_same, struct toolrack_error *err) {
     int code = layout_find(&at->layout, at->manifest.id, &at->done.before, err);
     *ret_same = false;
     if (code == TOOLRACK_E_NOT_FOUND) {
-        return 0;
+        return layout_visit(&at->layout, compare_id, NULL, at, err);
     }
     if (code < 0) {
         return code;

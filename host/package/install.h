@@ -1,8 +1,8 @@
 /* install.h - installing, updating, going back from and removing a package.
  *
- *     get --> verify the signature --> read the manifest --> unpack --> compare with the plugin
- * file
- *      --> say what it wants and what changes --> a person agrees --> exchange the link
+ *     get --> verify the signature --> read the manifest --> unpack
+ *      --> compare with the plugin file --> say what it wants and what changes
+ *      --> a person agrees --> exchange the link
  *
  * In this order: nothing is decompressed before its signature is verified, and nothing is installed
  * that a person was not shown. Until the link is exchanged (layout.h) nothing has changed. Nothing
@@ -11,12 +11,13 @@
  * Who gains what by lying:
  *
  *  - Who signs a package says its id and version. A key signs only the ids of its patterns, and
- * what the plugin file in it says of itself must be the same.
+ *    what the plugin file in it says of itself must be the same. An id that differs from an
+ *    installed one in the case of letters only is refused.
  *  - The trust is that of the key in the keyring, whatever a package says.
  *  - An update needs the key of what is installed, or one that this signed over to; else anybody
- * with a key for the id could take its place, with all that was decided about the plugin.
+ *    with a key for the id could take its place, with all that was decided about the plugin.
  *  - The version of an update is higher, so that nobody can bring a version with a known fault
- * back.
+ *    back.
  *  - A server that lies about an index, or shows an old one: index.h, seen.h. */
 #pragma once
 

@@ -30,6 +30,7 @@
 #define TWO_AGAIN "again/" ID "-1.1.0.trp"
 #define THREE     "three/" ID "-1.2.0.trp"
 #define STRANGER  "stranger/com.stranger.parcel-1.0.0.trp"
+#define TWIN      "twin/org.Example.parcel-1.0.0.trp"
 
 /* ------------------------------------------------------------ what is there */
 
@@ -67,11 +68,13 @@ static int make_all(void **state) {
     make("again", "parcel-2-again", TWO_AGAIN);
     make("three", "parcel-3", THREE);
     make("stranger", "stranger", STRANGER);
+    make("twin", "twin", TWIN);
     sign(ONE, "ours.key");
     sign(TWO, "ours.key");
     sign(TWO_AGAIN, "ours.key");
     sign(THREE, "next.key");
     sign(STRANGER, "theirs.key");
+    sign(TWIN, "ours.key");
     return 0;
 }
 
@@ -232,6 +235,17 @@ static void a_key_signs_only_its_ids(void **state) {
     EXPECT(BARE("install", "taken.trp", "--yes"), 5, "",
            "*PermissionDenied: taken.trp: *" ID "*\n");
     install(STRANGER);
+}
+
+/* To a person it looks the same. */
+static void an_id_differs_in_more_than_case(void **state) {
+    (void)state;
+    trust("ours.pub", "official", "*");
+    install(ONE);
+    EXPECT(BARE("install", at(TWIN), "--yes"), 1, "",
+           "*Refused: *'org.Example.parcel', and '" ID "' is installed, *uninstall " ID "\n");
+    EXPECT(BARE("uninstall", ID), 0, NULL, NULL);
+    install(TWIN);
 }
 
 static void an_update_needs_the_key_or_its_successor(void **state) {
@@ -648,6 +662,7 @@ int main(void) {
             CASE(an_update_is_gone_back_from),
             CASE(an_older_version_is_a_downgrade),
             CASE(a_key_signs_only_its_ids),
+            CASE(an_id_differs_in_more_than_case),
             CASE(an_update_needs_the_key_or_its_successor),
             CASE(another_trust_is_another_plugin),
             CASE(what_was_changed_is_refused_before_it_is_read),
