@@ -74,8 +74,7 @@ int place_make(struct session *session, struct toolrack_error *err) {
     }
     if (S_ISDIR(status.st_mode)) { /* 'check', 'dev' and 'pack' take one */
         return error_set(err, TOOLRACK_E_INVALID,
-                         "%s is a folder; name the file of one plugin: toolrack test FILE.so",
-                         file);
+                         "%s is a folder; name the file of one plugin, such as NAME.so", file);
     }
     (void)snprintf(path, sizeof path, "%s/toolrack-test-XXXXXX",
                    parent != NULL && parent[0] == '/' ? parent : "/tmp");

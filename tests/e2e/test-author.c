@@ -402,8 +402,8 @@ static void wrong_usage_is_told(void **state) {
     EXPECT(RUN_WITH({.bare = true}, "dev", "."), 2, "",
            "*say how to build it with --build COMMAND*");
     EXPECT(RUN_WITH({.bare = true}, "test", "none.so"), 3, "", "*NotFound*none.so*");
-    EXPECT(RUN_WITH({.bare = true}, "test", "."), 1, "",
-           "*Invalid: . is a folder; name the file of one plugin: toolrack test FILE.so\n");
+    EXPECT(RUN_WITH({.bare = true}, "test", "."), 2, "",
+           "toolrack: . is a folder; name the file of one plugin, such as NAME.so\n");
     FILE *file = fopen("holes.so", "we"); /* its copy would fill the disk */
     assert_non_null(file);
     assert_int_equal(ftruncate(fileno(file), (off_t)1 << 36), 0);
