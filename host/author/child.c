@@ -367,7 +367,7 @@ static bool follow(struct watching *watching, pid_t pid, int fd) {
     uint64_t patience_ns =
             ((uint64_t)watching->session->timeout_ms * 3 + STALL_MS) * CLOCK_NS_PER_MS;
     uint64_t seen_ns = clock_now_ns();
-    const uint64_t until_ns = seen_ns + STEP_MS * CLOCK_NS_PER_MS;
+    const uint64_t until_ns = seen_ns + (uint64_t)STEP_MS * CLOCK_NS_PER_MS;
     const double left_before = memory_left();
     unsigned long signs = 0;
     bool is_open = true;

@@ -225,6 +225,14 @@ static void tools_that_need_consent_are_not_called(void **state) {
     run_finish(&run);
 }
 
+/* Together they take seven seconds. */
+static void many_slow_calls_are_no_fault(void **state) {
+    (void)state;
+    EXPECT(RUN_WITH({.bare = true}, "test", plugin("E2E_ZOO", "zoo_sleep"), "--only", "fuzz-valid",
+                    "--seed", "1", "--runs", "130"),
+           0, "*passed   fuzz-valid *(130)\n*", "");
+}
+
 static unsigned count_files(const char *path) {
     DIR *folder = opendir(path);
     unsigned count = 0;
@@ -426,6 +434,7 @@ int main(void) {
             CASE(what_stays_after_a_reload_is_told),
             CASE(the_bundled_plugins_have_no_findings),
             CASE(tools_that_need_consent_are_not_called),
+            CASE(many_slow_calls_are_no_fault),
             CASE(nothing_is_left_and_junit_is_xml),
             CASE(a_change_is_built_and_its_results_compared),
             CASE(a_call_is_debugged_in_the_process_of_the_command),
