@@ -249,7 +249,7 @@ void offer_keys_take(struct offer_keys *keys, const struct offer_plugins *plugin
     if (failed) {
         list->known = true;
         list->changes = changes;
-        list->again_ns = clock_now_ns() + OFFER_KEYS_AGAIN_S * CLOCK_NS_PER_S;
+        list->again_ns = clock_now_ns() + (uint64_t)OFFER_KEYS_AGAIN_S * CLOCK_NS_PER_S;
     } else {
         empty(list);
         *list = taken;

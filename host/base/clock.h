@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
+/* Of 32 bits: a product of more than 4 s needs a factor of 64. */
 #define CLOCK_NS_PER_MS 1000000u
 #define CLOCK_NS_PER_S  1000000000u
 

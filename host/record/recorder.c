@@ -21,7 +21,7 @@
 
 #define MS_PER_DAY   (INT64_C(24) * 3600 * 1000)
 #define BYTES_PER_MB (UINT64_C(1024) * 1024)
-#define TELL_EACH_NS (60u * CLOCK_NS_PER_S)
+#define TELL_EACH_NS (60 * (uint64_t)CLOCK_NS_PER_S)
 
 /* ------------------------------------------------------------- path of calls */
 
