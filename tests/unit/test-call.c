@@ -1767,6 +1767,7 @@ struct caller {
     uint64_t deadline_ms;
     pthread_t thread;
     int code;
+    atomic_int id; /* of the thread, once it is about to call; 0: not yet */
 };
 
 static void *call_and_wait(void *argument) {
@@ -1774,14 +1775,34 @@ static void *call_and_wait(void *argument) {
     struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
     struct toolrack_result *result = NULL;
     options.deadline_ms = (uint32_t)caller->deadline_ms;
+    atomic_store(&caller->id, (int)gettid());
     caller->code = toolrack_call(host, caller->tool, caller->arguments, &options, &result, NULL);
     toolrack_result_free(result);
     return NULL;
 }
 
+/* Whether it waits for something: then it is inside the host, which close may free before one that
+ * is about to call. */
+static bool waits(const struct caller *caller) {
+    char path[64];
+    char text[300] = "";
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d/stat", atomic_load(&caller->id));
+    FILE *file = atomic_load(&caller->id) != 0 ? fopen(path, "re") : NULL;
+    if (file == NULL) {
+        return false;
+    }
+    (void)!fread(text, 1, sizeof text - 1, file);
+    (void)fclose(file);
+    const char *name_end = strrchr(text, ')');
+    return name_end != NULL && name_end[1] == ' ' && name_end[2] == 'S';
+}
+
 static void start_callers(struct caller *callers, size_t count) {
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(pthread_create(&callers[i].thread, NULL, call_and_wait, &callers[i]), 0);
+    }
+    for (size_t i = 0; i < count; i++) {
+        AWAIT(waits(&callers[i]));
     }
 }
 
