@@ -25,35 +25,34 @@ struct line {
     yyjson_val *calls;
 };
 
-static struct line read_line(struct toolrack_stream *stream, yyjson_val *line) {
-    struct line has = {NULL};
+static void read_line(struct toolrack_stream *stream, yyjson_val *line, struct line *ret) {
     size_t at;
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
     json_obj_foreach (line, at, count, key, value) {
-        yyjson_val **member = turn_is(key, "message")       ? &has.message
-                              : turn_is(key, "done")        ? &has.done
-                              : turn_is(key, "done_reason") ? &has.reason
-                                                            : NULL;
-        if (member != NULL) {
-            stream_take_once(stream, member, value);
+        if (turn_is(key, "message")) {
+            stream_take_once(stream, &ret->message, value);
+        } else if (turn_is(key, "done")) {
+            stream_take_once(stream, &ret->done, value);
+        } else if (turn_is(key, "done_reason")) {
+            stream_take_once(stream, &ret->reason, value);
         }
     }
-    json_obj_foreach (has.message, at, count, key, value) {
-        yyjson_val **member = turn_is(key, "content")      ? &has.content
-                              : turn_is(key, "thinking")   ? &has.thinking
-                              : turn_is(key, "tool_calls") ? &has.calls
-                                                           : NULL;
-        if (member != NULL) {
-            stream_take_once(stream, member, value);
+    json_obj_foreach (ret->message, at, count, key, value) {
+        if (turn_is(key, "content")) {
+            stream_take_once(stream, &ret->content, value);
+        } else if (turn_is(key, "thinking")) {
+            stream_take_once(stream, &ret->thinking, value);
+        } else if (turn_is(key, "tool_calls")) {
+            stream_take_once(stream, &ret->calls, value);
         }
     }
-    return has;
 }
 
 static int take_line(struct toolrack_stream *stream, yyjson_val *line, struct toolrack_error *err) {
-    const struct line has = read_line(stream, line);
+    struct line has = {NULL};
+    read_line(stream, line, &has);
     stream_gather(stream, stream->root, "content", has.content, false);
     stream_gather(stream, stream->root, "thinking", has.thinking, false);
     stream_show(stream, has.content);

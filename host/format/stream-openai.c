@@ -240,25 +240,23 @@ struct choice {
     yyjson_val *object;
 };
 
-static struct choice read_choice(struct toolrack_stream *stream, yyjson_val *choice) {
-    struct choice has = {NULL};
+static void read_choice(struct toolrack_stream *stream, yyjson_val *choice, struct choice *ret) {
     size_t at;
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
     json_obj_foreach (choice, at, count, key, value) {
-        yyjson_val **member = turn_is(key, "index")           ? &has.index
-                              : turn_is(key, "delta")         ? &has.delta
-                              : turn_is(key, "finish_reason") ? &has.reason
-                              : turn_is(key, "message")       ? &has.message
-                              : turn_is(key, "error")         ? &has.error
-                              : turn_is(key, "object")        ? &has.object
+        yyjson_val **member = turn_is(key, "index")           ? &ret->index
+                              : turn_is(key, "delta")         ? &ret->delta
+                              : turn_is(key, "finish_reason") ? &ret->reason
+                              : turn_is(key, "message")       ? &ret->message
+                              : turn_is(key, "error")         ? &ret->error
+                              : turn_is(key, "object")        ? &ret->object
                                                               : NULL;
         if (member != NULL) {
             stream_take_once(stream, member, value);
         }
     }
-    return has;
 }
 
 /* OpenRouter and others report in the choice that the provider behind them failed. */
@@ -281,7 +279,8 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
     yyjson_val *choice;
     yyjson_val *choices = yyjson_obj_get(event, "choices"); /* the macro looks several times */
     yyjson_arr_foreach (choices, at, count, choice) {
-        const struct choice has = read_choice(stream, choice);
+        struct choice has = {NULL};
+        read_choice(stream, choice, &has);
         /* Of several choices only the first is used. */
         if (code == 0 && yyjson_get_uint(has.index) == 0) {
             code = take_delta(stream, delta_of(stream, &has), err);
@@ -296,7 +295,8 @@ static int take_event(struct toolrack_stream *stream, yyjson_val *event,
 static int take_whole(struct toolrack_stream *stream, yyjson_val *root,
                       struct toolrack_error *err) {
     yyjson_val *choice = yyjson_arr_get_first(yyjson_obj_get(root, "choices"));
-    const struct choice has = read_choice(stream, choice);
+    struct choice has = {NULL};
+    read_choice(stream, choice, &has);
     yyjson_val *message = has.message;
     yyjson_val *reason = has.reason;
     size_t at;
