@@ -23,6 +23,8 @@ struct line {
     yyjson_val *content;
     yyjson_val *thinking;
     yyjson_val *calls;
+    yyjson_val *error;
+    yyjson_val *object;
 };
 
 static void read_line(struct toolrack_stream *stream, yyjson_val *line, struct line *ret) {
@@ -37,6 +39,10 @@ static void read_line(struct toolrack_stream *stream, yyjson_val *line, struct l
             stream_take_once(stream, &ret->done, value);
         } else if (turn_is(key, "done_reason")) {
             stream_take_once(stream, &ret->reason, value);
+        } else if (turn_is(key, "error")) {
+            stream_take_once(stream, &ret->error, value);
+        } else if (turn_is(key, "object")) {
+            stream_take_once(stream, &ret->object, value);
         }
     }
     json_obj_foreach (ret->message, at, count, key, value) {
@@ -53,6 +59,14 @@ static void read_line(struct toolrack_stream *stream, yyjson_val *line, struct l
 static int take_line(struct toolrack_stream *stream, yyjson_val *line, struct toolrack_error *err) {
     struct line has = {NULL};
     read_line(stream, line, &has);
+    /* Only the last line has numbers of tokens. */
+    if ((has.error != NULL || has.object != NULL || yyjson_get_bool(has.done)) &&
+        stream_look(stream, line)) {
+        int code = stream_tell_error(line, err);
+        if (code < 0) {
+            return code;
+        }
+    }
     stream_gather(stream, stream->root, "content", has.content, false);
     stream_gather(stream, stream->root, "thinking", has.thinking, false);
     stream_show(stream, has.content);
@@ -96,4 +110,5 @@ const struct stream_format stream_ollama = {.event = take_line,
                                             .end = end,
                                             .role = "assistant",
                                             .lines = true,
+                                            .looks = true,
                                             .sees_twice = true};

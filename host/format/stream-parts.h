@@ -53,7 +53,8 @@ struct stream_format {
     void (*end)(struct toolrack_stream *stream);
     const char *role; /**< of the message; NULL: the root is an array */
     bool lines;       /**< the stream is lines of JSON, not events */
-    bool sees_twice;  /**< it tells which events have a member twice, as far as it reads them */
+    bool looks;      /**< it calls stream_look() itself, of the events that have something for it */
+    bool sees_twice; /**< it tells which events have a member twice, as far as it reads them */
 };
 
 extern const struct stream_format stream_openai;

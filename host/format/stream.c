@@ -130,7 +130,9 @@ static int take_parsed(struct toolrack_stream *stream, const struct buf *text, y
     stream->has_twice = false;
     stream->decides = false;
     int code = stream->format->sees_twice ? 0 : check_twice(event, "an event of the stream", err);
-    code = code == 0 && stream_look(stream, event) ? stream_tell_error(event, err) : code;
+    if (code == 0 && !stream->format->looks && stream_look(stream, event)) {
+        code = stream_tell_error(event, err);
+    }
     code = code < 0 ? code : stream->format->event(stream, event, err);
     if (code == 0 && (stream->has_twice || (stream->format->sees_twice && stream->decides))) {
         code = check_twice(event, "an event of the stream", err);
