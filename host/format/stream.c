@@ -56,9 +56,9 @@ static int check_depth(const yyjson_doc *doc, const char *what, struct toolrack_
 
 /* Of two members of one name a proxy that checks answers may have read the other: a filter's word
  * after `null`, the end of the answer after `false`, or a failure. So each event is asked, also one
- * that looks like a piece of text. Where a format tells itself that a member which it reads is
- * there twice, only events are that have a part of a call, or an ending: to search a piece of text
- * takes a tenth of what a stream takes. */
+ * that looks like a piece of text. Where a format sees itself that a member which it reads is there
+ * twice, the others asked are those with a part of a call, an ending, or values that are kept
+ * whole: to search each piece of text takes a tenth of what a stream takes. */
 static int check_twice(yyjson_val *root, const char *what, struct toolrack_error *err) {
     char pointer[JSON_POINTER_MAX];
     enum json_twice twice = json_find_twice(root, pointer);
