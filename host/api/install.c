@@ -3,15 +3,18 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "api/follow.h"
 #include "api/host.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "package/install.h"
 #include "package/publish.h"
 #include "registry/document.h"
 #include "store/decisions.h"
+#include "store/standings.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
@@ -25,6 +28,9 @@ struct request {
     bool is_telling;
     bool goes_back;
     char path[2 * LAYOUT_PATH_MAX]; /* of what is exchanged, as this host knows it; or "" */
+    /* Of whoever goes back: whose pins were exchanged, and for which; NULL: none were. */
+    struct plugin *standing;
+    char kept_as[LAYOUT_PATH_MAX];
 };
 
 static int agree(void *user, const char *report, struct toolrack_error *err) {
@@ -52,9 +58,90 @@ static bool path_of(const struct toolrack *host, const char *link, char ret[2 * 
     return false;
 }
 
+/* A plugin with some id that came with the host. */
+struct bundled {
+    const char *id;
+    char found[LAYOUT_ID_MAX + 1]; /* "": there is none */
+};
+
+static bool look_for_bundled(void *user, struct toolrack_tool *tool) {
+    struct bundled *bundled = user;
+    const struct plugin *plugin = tool->reg->plugin;
+    if (plugin->trust == TRUST_BUILTIN && plugin->desc != NULL && plugin->desc->plugin != NULL &&
+        strcasecmp(plugin->desc->plugin->id, bundled->id) == 0) {
+        (void)snprintf(bundled->found, sizeof bundled->found, "%s", plugin->desc->plugin->id);
+    }
+    return bundled->found[0] == '\0';
+}
+
+/* Of one id the plugin with the highest trust serves, and no key gives that of a builtin one. To a
+ * person an id that differs in case is the same. */
+static int admits(void *user, const char *id, struct toolrack_error *err) {
+    const struct request *request = user;
+    struct bundled bundled = {.id = id};
+    registry_visit(request->host->registry, look_for_bundled, &bundled);
+    return bundled.found[0] == '\0'
+                   ? 0
+                   : error_set(err, TOOLRACK_E_REFUSED,
+                               "the package '%s' would never serve: the plugin '%s', which comes "
+                               "with toolrack, has that id; its publisher has to give it an id of "
+                               "its own, such as org.example.NAME",
+                               id, bundled.found);
+}
+
+/* What is approved of the version that serves is kept for who goes back to it; or was kept before,
+ * and is in effect again. If that fails, a tool is held that need not be: the safe side. */
+static void keep_standing(struct request *request, const struct installed *of,
+                          const struct installed *after) {
+    struct toolrack_error why;
+    struct toolrack *host = request->host;
+    struct plugin *plugin = life_find_described(host->life, request->path);
+    int code = 0;
+    if (plugin == NULL) {
+        return;
+    }
+    if (after == NULL) {
+        code = store_standing_forget(host->store, plugin->identity_text, NULL, &why);
+    } else if (!request->goes_back) {
+        code = store_standing_keep(host->store, plugin->identity_text, of->folder, clock_wall_s(),
+                                   &why);
+    } else {
+        code = store_standing_exchange(host->store, plugin->identity_text, after->folder, &why);
+        if (code == 0) {
+            (void)snprintf(request->kept_as, sizeof request->kept_as, "%s", after->folder);
+            request->standing = plugin;
+            return;
+        }
+    }
+    if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
+        log_line(&host->log, LOG_WARNING, "packages",
+                 "what was approved of '%s' is not kept for a rollback: %s", of->id, why.message);
+    }
+    plugin_unref(plugin);
+}
+
+/* Whoever has gone back needs what was approved of the other version no longer; if he has not, it
+ * is in effect again. */
+static void end_standing(struct request *request, bool is_done) {
+    struct toolrack_error unheard; /* tools are held then, and say what to do */
+    if (request->standing == NULL) {
+        return;
+    }
+    struct store *store = request->host->store;
+    const char *identity = request->standing->identity_text;
+    if (!is_done) {
+        (void)store_standing_exchange(store, identity, request->kept_as, &unheard);
+    } else {
+        (void)store_standing_forget(store, identity, request->kept_as, &unheard);
+    }
+    plugin_unref(request->standing);
+    request->standing = NULL;
+}
+
 /* The other hosts are connected before the change. What serves now is copied, so that its version
  * stays callable; or is not to be used any more. */
-static void before(void *user, const char *link) {
+static void before(void *user, const char *link, const struct installed *of,
+                   const struct installed *after) {
     struct request *request = user;
     struct life *life = request->host->life;
     follow_begin(request->host, &request->telling);
@@ -64,6 +151,9 @@ static void before(void *user, const char *link) {
         return;
     }
     life_keep_installed(life, request->path);
+    if (of != NULL) {
+        keep_standing(request, of, after);
+    }
     if (request->goes_back) {
         life_judge_installed(life, request->path, false);
     }
@@ -99,6 +189,7 @@ static int begin(struct request *request, struct toolrack *host,
                                              .who = host_who(host, request->options.who),
                                              .looks_only = request->options.looks_only != 0,
                                              .agree = agree,
+                                             .admits = admits,
                                              .before = before,
                                              .user = request};
     return 0;
@@ -131,6 +222,7 @@ static void note_installed(const struct request *request, const struct install_d
 /* A change that was made takes effect here and in all hosts of the state folder. */
 static int end(struct request *request, int code) {
     struct life *life = request->host->life;
+    end_standing(request, code == 0);
     if (request->is_telling && (code == 0) != request->goes_back) {
         life_judge_installed(life, request->path, true); /* what was installed, or still is */
     }
@@ -283,7 +375,7 @@ static int update_all(struct toolrack *host, const struct toolrack_install_optio
     yyjson_arr_foreach (yyjson_doc_get_root(read), at, count, row) {
         update_into(&request, yyjson_get_str(yyjson_obj_get(row, "id")), doc, list);
     }
-    install_indexes_finish(fetched);
+    candidates_finish(fetched);
     toolrack_text_unref(installed);
     if (ret_report == NULL) {
         yyjson_mut_doc_free(doc);

@@ -7,19 +7,38 @@
 
 #include "base/command.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/person.h"
 #include "cli/rows.h"
 #include "toolrack/install.h"
 
-/* Changes of an update that are shown; JSON has all. */
+/* Changes of an update that are shown, and characters of each text of a package; JSON has all. */
 #define CHANGES_SHOWN_MAX 40u
+#define TEXT_SHOWN_MAX    240u
+/* Names of tools of a package that a search has found. */
+#define TOOLS_SHOWN_MAX   16u
 
 /* ------------------------------------------------------------------- report */
 
 static void add_words(struct buf *out, const char *text) {
     text_add_line(out, text, strlen(text));
+}
+
+/* What the author of a package has written, of which there may be much: what is cut off says how
+ * long it is, so that nobody takes it for all. */
+static void add_prose(struct buf *out, const char *text) {
+    CLEANUP(buf_finish) struct buf line = BUF_INIT;
+    add_words(&line, text);
+    if (line.failed || line.data == NULL) {
+        out->failed |= line.failed;
+        return;
+    }
+    text_add_cut(out, line.data, line.length, TEXT_SHOWN_MAX);
+    if (utf8_count(line.data, line.length) > TEXT_SHOWN_MAX) {
+        buf_printf(out, " (of %zu bytes; --json has all)", line.length);
+    }
 }
 
 static void add_tool(struct buf *out, yyjson_val *tool) {
@@ -29,7 +48,7 @@ static void add_tool(struct buf *out, yyjson_val *tool) {
                yyjson_get_bool(yyjson_obj_get(tool, "destructive")) ? ", destructive" : "",
                yyjson_get_bool(yyjson_obj_get(tool, "open_world")) ? ", reaches the world outside"
                                                                    : "");
-    add_words(out, rows_member(tool, "description", ""));
+    add_prose(out, rows_member(tool, "description", ""));
     buf_add_char(out, '\n');
 }
 
@@ -44,7 +63,7 @@ static void add_capabilities(struct buf *out, yyjson_val *capabilities) {
     buf_add_text(out, "capabilities, which 'toolrack allow' grants:\n");
     yyjson_arr_foreach (capabilities, at, count, capability) {
         buf_add_text(out, "  ");
-        add_words(out, yyjson_get_str(capability));
+        add_prose(out, yyjson_get_str(capability));
         buf_add_char(out, '\n');
     }
 }
@@ -58,7 +77,7 @@ static void add_change(struct buf *out, yyjson_val *change) {
         add_words(out, tool);
     }
     buf_add_text(out, ": ");
-    add_words(out, rows_member(change, "text", ""));
+    add_prose(out, rows_member(change, "text", ""));
     buf_add_char(out, '\n');
 }
 
@@ -98,7 +117,7 @@ static void add_report(struct buf *out, yyjson_val *root) {
     buf_add_char(out, '\n');
     if (description != NULL) {
         buf_add_text(out, "  ");
-        add_words(out, description);
+        add_prose(out, description);
         buf_add_char(out, '\n');
     }
     buf_add_text(out, "tools:\n");
@@ -132,13 +151,16 @@ static bool ask(struct asking *asking, yyjson_val *report) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     CLEANUP(buf_finish) struct buf question = BUF_INIT;
     const char *installed = rows_member(report, "installed", NULL);
-    if (!person_begin(asking->cli)) {
-        asking->is_unanswered = true;
+    asking->is_unanswered = !person_begin(asking->cli);
+    if (asking->is_unanswered && asking->cli->options.json) {
         return false;
     }
-    asking->is_asked = true;
     add_report(&text, report);
     show(&text);
+    if (asking->is_unanswered) {
+        return false; /* whoever reads what it wants can say --yes */
+    }
+    asking->is_asked = true;
     buf_printf(&question, "%s %s %s%s%s?", installed != NULL ? "update" : "install",
                rows_member(report, "id", ""), installed != NULL ? installed : "",
                installed != NULL ? " to " : "", rows_member(report, "version", ""));
@@ -161,9 +183,8 @@ static int fail(const struct asking *asking, const char *verb, const char *name)
     if (asking->is_unanswered) {
         (void)cli_error(
                 asking->cli, TOOLRACK_E_CONFIRMATION_REQUIRED,
-                "nobody can be asked whether to %s %s, as there is no terminal; see what it "
-                "wants with --dry-run, and agree with --yes",
-                verb, name);
+                "nobody can be asked whether to %s %s, as there is no terminal%s; agree with --yes",
+                verb, name, asking->cli->options.json ? "; see what it wants with --dry-run" : "");
     }
     return cli_fail(asking->cli);
 }
@@ -399,7 +420,12 @@ static void add_found(struct table *table, yyjson_val *row) {
     size_t count;
     yyjson_val *tool;
     yyjson_arr_foreach (yyjson_obj_get(row, "tools"), at, count, tool) {
-        buf_printf(&tools, "%s%s", at > 0 ? " " : "", rows_member(tool, "name", ""));
+        if (at < TOOLS_SHOWN_MAX) {
+            buf_printf(&tools, "%s%s", at > 0 ? " " : "", rows_member(tool, "name", ""));
+        }
+    }
+    if (count > TOOLS_SHOWN_MAX) {
+        buf_printf(&tools, " and %zu more", count - TOOLS_SHOWN_MAX);
     }
     table_add(table, rows_member(row, "id", NULL));
     table_add(table, rows_member(row, "version", NULL));

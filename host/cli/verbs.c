@@ -585,25 +585,26 @@ static const char adopt_details[] =
         "then all of that holds for it. FILE is the path of the file or the id of the plugin.\n";
 
 static const char install_details[] =
-        "WHAT is a package, a file ID-VERSION.trp, its folder or URL; an id that is looked for in "
-        "the\n"
-        "indexes of the configuration (\"packages\") or of --index; or an index, its URL or a\n"
-        "folder that has one, if all its packages have one id. VERSION may be a range, as in\n"
-        "'toolrack call'. FILE.trp.minisig beside it has the signature, by a key that\n"
-        "'toolrack keys add' has made known for this id: its trust is that of the key. It is\n"
+        "WHAT is a package, a file ID-VERSION.trp, its folder or URL; an id, of which the highest\n"
+        "version in the indexes of the configuration (\"packages\") or of --index is taken; or an\n"
+        "index, its URL or a folder that has one, if all its packages have one id. VERSION may be\n"
+        "a range, as in 'toolrack call'. FILE.trp.minisig beside it has the signature, by a key\n"
+        "that 'toolrack keys add' has made known for this id: its trust is that of the key. It is\n"
         "verified before anything of the package is read. Then it is shown which tools it has,\n"
         "which permissions and capabilities they want, and for an update what changes for\n"
-        "callers; without a terminal only --yes agrees. Nothing of a package is run by installing\n"
-        "it. Running hosts of the state folder take it at once, whole; 'toolrack rollback ID'\n"
-        "goes back to the version before. An update needs a higher version and the key of what is\n"
-        "installed, or one that this key has signed over to.\n";
+        "callers; without a terminal that is shown too, and only --yes agrees. Nothing of a\n"
+        "package is run by installing it. Running hosts of the state folder take it at once,\n"
+        "whole; 'toolrack rollback ID' goes back to the version before, with what was approved of\n"
+        "that. An update needs a higher version and the key of what is installed, or one that\n"
+        "this key has signed over to. The id of a bundled plugin is refused.\n";
 
 static const char update_details[] =
-        "Looks in the indexes for newer versions of a package, or of all that are installed,\n"
-        "shows what would break for callers, which permissions, capabilities and texts change,\n"
-        "and asks before each. A version that 'toolrack rollback' went back from is not taken,\n"
-        "nor is a pre-release in place of a release: name it to 'toolrack install'. An index that\n"
-        "has expired, is older than one that was seen, or is signed by another key is refused.\n";
+        "Looks in all indexes for the highest newer version of a package, or of all that are\n"
+        "installed, that is signed by a key that may have done so, shows what would break for\n"
+        "callers, which permissions, capabilities and texts change, and asks before each. A\n"
+        "version that 'toolrack rollback' went back from is not taken, nor is a pre-release in\n"
+        "place of a release: name it to 'toolrack install'. An index that has expired, is of the\n"
+        "future, is older than one that was seen, or is signed by another key is refused.\n";
 
 static const char uninstall_details[] =
         "Removes a package and the versions of it that were kept. What was decided about its\n"

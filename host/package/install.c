@@ -28,6 +28,7 @@ struct installing {
     struct manifest manifest;
     const struct manifest_file *plugin; /* its file for this machine */
     char incoming[LAYOUT_PATH_MAX];     /* what was unpacked */
+    int folder;                         /* the same, open, so that nobody removes it; -1: none */
     struct descriptor *now;
     struct descriptor *old; /* of what is installed; NULL: nothing is, or it cannot be read */
     struct install_done done;
@@ -40,18 +41,91 @@ static void finish(struct installing *at) {
     source_finish(&at->source);
     keyring_finish(&at->ring);
     layout_finish(&at->layout);
+    closep(&at->folder);
 }
 
 static int begin(struct installing *at, const struct install_host *host,
                  struct toolrack_error *err) {
-    *at = (struct installing){.host = host, .layout = LAYOUT_INIT, .source = SOURCE_INIT};
+    *at = (struct installing){
+            .host = host, .layout = LAYOUT_INIT, .source = SOURCE_INIT, .folder = -1};
     manifest_init(&at->manifest);
     int code = keyring_read(host->store, &at->ring, err);
-    return code < 0 ? code : layout_open_to_change(host->packages, &at->layout, err);
+    return code < 0 ? code : layout_open(host->packages, &at->layout, err);
 }
 
-static struct source_judge judge_of(const struct installing *at) {
-    return (struct source_judge){.ring = &at->ring, .layout = &at->layout, .now_s = clock_wall_s()};
+/* From here on nobody else changes anything, until layout_unlock(). */
+static int lock(struct installing *at, struct toolrack_error *err) {
+    layout_finish(&at->layout);
+    return layout_open_to_change(at->host->packages, &at->layout, err);
+}
+
+/* ------------------------------------------------------------------ source */
+
+static struct source_judge judge_of(const struct installing *at, const char *id) {
+    return (struct source_judge){.ring = &at->ring,
+                                 .layout = &at->layout,
+                                 .notes = true,
+                                 .id = id,
+                                 .now_s = clock_wall_s()};
+}
+
+static int no_index(const char *name, struct toolrack_error *err) {
+    return name == NULL
+                   ? error_set(err, TOOLRACK_E_NOT_FOUND,
+                               "there is no index of packages to look in; name one with --index, "
+                               "or in \"packages\" of the configuration")
+                   : error_set(err, TOOLRACK_E_NOT_FOUND,
+                               "there is no file '%s', and no index of packages to look in; name "
+                               "one with --index, or in \"packages\" of the configuration",
+                               name);
+}
+
+/* Get the best version of all indexes. */
+static int open_best(struct installing *at, const struct candidates_wanted *wanted, bool *ret_found,
+                     struct toolrack_error *err) {
+    struct source_index own[SOURCE_INDEXES_MAX] = {{.location = NULL}};
+    const struct source_judge judge = judge_of(at, wanted->id);
+    int code = candidates_open(&judge, at->host->indexes,
+                               at->host->fetched != NULL ? at->host->fetched : own, wanted,
+                               &at->source, ret_found, err);
+    candidates_finish(own);
+    return code;
+}
+
+static bool is_in_range(void *user, const char *version) {
+    const struct source_name *name = user;
+    struct semver_range range;
+    return name->version[0] == '\0' ||
+           (semver_range_parse(name->version, &range) && semver_range_has(&range, version));
+}
+
+static int open_id(struct installing *at, struct source_name *name, struct toolrack_error *err) {
+    const char *const *indexes = at->host->indexes;
+    const struct candidates_wanted wanted = {.id = name->text,
+                                             .follows = "",
+                                             .releases_first = true,
+                                             .takes = is_in_range,
+                                             .user = name};
+    bool is_found = false;
+    if (indexes[0] == NULL) {
+        return no_index(name->text, err);
+    }
+    int code = open_best(at, &wanted, &is_found, err);
+    return code < 0 || is_found
+                   ? code
+                   : error_set(err, TOOLRACK_E_NOT_FOUND, "%s%s has no package '%s'%s%s",
+                               indexes[0], indexes[1] != NULL ? " and each other index" : "",
+                               name->text, name->version[0] != '\0' ? " of version " : "",
+                               name->version);
+}
+
+static int open_named(struct installing *at, const char *text, struct toolrack_error *err) {
+    struct source_name name;
+    const struct source_judge judge = judge_of(at, NULL);
+    int code = source_name_read(text, &name, err);
+    return code < 0                 ? code
+           : name.kind == SOURCE_ID ? open_id(at, &name, err)
+                                    : source_open(&judge, &name, &at->source, err);
 }
 
 /* ------------------------------------------------------------------ verify */
@@ -67,8 +141,9 @@ static int accept_unsigned(const struct installing *at, bool is_unsigned,
     }
     return is_unsigned ? 0
                        : error_set(err, TOOLRACK_E_REFUSED,
-                                   "%s has no signature: %s%s is missing; to install it "
-                                   "nevertheless, with trust community, add --unsigned",
+                                   "%s has no signature: %s%s is missing; get that too, or, if "
+                                   "nothing that is signed is installed under its id, add "
+                                   "--unsigned: it has the trust community then",
                                    at->source.name, at->source.name, SIGNATURE_SUFFIX);
 }
 
@@ -130,8 +205,9 @@ static int check_key(const struct installing *at, struct toolrack_error *err) {
     const struct installed *before = &at->done.before;
     if (before->key[0] != '\0' && at->key == NULL) {
         return error_set(err, TOOLRACK_E_REFUSED,
-                         "%s is unsigned, and what is installed of '%s' is signed by the key %s; "
-                         "uninstall it first: %s",
+                         "%s is unsigned, and what is installed of '%s' is signed by the key %s, "
+                         "which --unsigned does not replace; get its signature, or uninstall the "
+                         "other first: %s",
                          at->source.name, before->id, before->key,
                          COMMAND("uninstall", before->id));
     }
@@ -237,20 +313,19 @@ static int read_plugin(const struct layout *layout, const char *folder, const ch
     return code;
 }
 
-/* The manifest that was believed so far is the one of all that was unpacked. */
+/* The manifest that was believed so far is the one of all that was unpacked. The lock is held to
+ * make the folder, and not to fill it. */
 static int unpack(struct installing *at, struct toolrack_error *err) {
-    int code = layout_begin(&at->layout, at->incoming, err);
+    int code = lock(at, err);
+    if (code == 0) {
+        code = layout_begin(&at->layout, at->incoming, &at->folder, err);
+        layout_unlock(&at->layout);
+    }
     if (code < 0) {
         return code;
     }
-    CLEANUP(closep)
-    int folder = openat(at->layout.root, at->incoming, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) {
-        return error_set(err, TOOLRACK_E_IO, "cannot open %s/%s: %s", at->layout.path, at->incoming,
-                         strerror(errno));
-    }
     manifest_finish(&at->manifest);
-    code = archive_unpack(at->source.fd, folder, &at->manifest, err);
+    code = archive_unpack(at->source.fd, at->folder, &at->manifest, err);
     at->plugin = code == 0 ? manifest_find_plugin(&at->manifest, manifest_platform()) : NULL;
     if (code == 0 && at->plugin == NULL) {
         code = error_set(err, TOOLRACK_E_REFUSED, "%s has no plugin for this machine (%s)",
@@ -311,10 +386,51 @@ static int show(const struct installing *at, struct toolrack_text **ret,
 
 /* ------------------------------------------------------------------ change */
 
-static void tell_before(const struct install_host *host, enum trust trust, const char *id) {
+/* @param of     what is exchanged or removed; NULL: nothing was there
+ * @param after  what takes its place; NULL: nothing */
+static void tell_before(const struct install_host *host, const struct installed *of,
+                        const struct installed *after) {
+    const struct installed *either = after != NULL ? after : of;
     char link[LAYOUT_PATH_MAX];
-    (void)snprintf(link, sizeof link, "%s/%s.so", trust_name(trust), id);
-    host->before(host->user, link);
+    (void)snprintf(link, sizeof link, "%s/%s.so", trust_name(either->trust), either->id);
+    host->before(host->user, link, of, after);
+}
+
+static bool is_same_key(const struct keyring_key *a, const struct keyring_key *b) {
+    return a->trust == b->trust && strcmp(a->ids, b->ids) == 0 &&
+           strcmp(a->follows, b->follows) == 0 && memcmp(&a->key, &b->key, sizeof a->key) == 0;
+}
+
+/* What the person was shown while others could make changes still holds. */
+static int check_unchanged(const struct installing *at, struct toolrack_error *err) {
+    struct installed now;
+    struct toolrack_error why;
+    CLEANUP(keyring_finish) struct keyring ring;
+    const char *id = at->manifest.id;
+    int code = keyring_read(at->host->store, &ring, err);
+    if (code < 0) {
+        return code;
+    }
+    const struct keyring_key *key =
+            at->key != NULL ? keyring_find(&ring, at->key->key.number) : NULL;
+    if (at->key != NULL && (key == NULL || !is_same_key(key, at->key))) {
+        return error_set(err, TOOLRACK_E_PERMISSION_DENIED,
+                         "the key %s was removed or changed meanwhile; '%s' is not installed",
+                         at->key->id, id);
+    }
+    code = layout_find(&at->layout, id, &now, &why);
+    bool is_same = at->done.was_installed
+                           ? code == 0 && strcmp(now.folder, at->done.before.folder) == 0
+                           : code == TOOLRACK_E_NOT_FOUND;
+    if (!is_same) {
+        return error_set(err, TOOLRACK_E_EXISTS,
+                         "another process has installed, updated or removed '%s' meanwhile; see "
+                         "what there is, and try again: %s",
+                         id, COMMAND("packages"));
+    }
+    return at->done.was_installed
+                   ? 0
+                   : layout_visit(&at->layout, compare_id, NULL, (void *)(uintptr_t)at, err);
 }
 
 static void set_record(const struct installing *at, struct installed *ret) {
@@ -340,6 +456,9 @@ static int install_source(struct installing *at, bool is_unsigned,
         code = check_identity(at, err);
     }
     if (code == 0) {
+        code = at->host->admits(at->host->user, at->manifest.id, err);
+    }
+    if (code == 0) {
         code = check_before(at, &is_same, err);
     }
     if (code == 0 && is_same) {
@@ -354,8 +473,15 @@ static int install_source(struct installing *at, bool is_unsigned,
     if (code < 0 || at->host->looks_only) {
         return code;
     }
+    code = lock(at, err);
+    if (code == 0) {
+        code = check_unchanged(at, err);
+    }
+    if (code < 0) {
+        return code;
+    }
     set_record(at, &at->done.now);
-    tell_before(at->host, at->done.now.trust, at->done.now.id);
+    tell_before(at->host, at->done.was_installed ? &at->done.before : NULL, &at->done.now);
     code = layout_install(&at->layout, at->incoming, &at->done.now, err);
     at->done.changed = code == 0;
     return code;
@@ -367,8 +493,7 @@ int install_package(const struct install_host *host, const char *name, bool is_u
     CLEANUP(finish) struct installing at;
     int code = begin(&at, host, err);
     if (code == 0) {
-        const struct source_judge judge = judge_of(&at);
-        code = source_open(&judge, host->indexes, name, &at.source, err);
+        code = open_named(&at, name, err);
     }
     if (code == 0) {
         code = install_source(&at, is_unsigned, ret_report, err);
@@ -379,26 +504,26 @@ int install_package(const struct install_host *host, const char *name, bool is_u
 
 /* ------------------------------------------------------------------ update */
 
-/* The highest version of an index that is newer and that nobody went back from.
- * @param ret_left  set to the highest of those that somebody did go back from */
-static const struct index_entry *find_newer(const struct installing *at,
-                                            const struct package_index *index,
-                                            char ret_left[SEMVER_LENGTH_MAX + 1]) {
-    const struct installed *before = &at->done.before;
-    for (size_t i = 0; i < index->count; i++) {
-        const struct index_entry *entry = &index->entries[i];
-        bool is_newer =
-                strcmp(entry->id, before->id) == 0 &&
-                semver_compare(entry->version, before->version) > 0 &&
-                (!semver_is_prerelease(entry->version) || semver_is_prerelease(before->version));
-        if (is_newer && !layout_was_left(&at->layout, before->id, entry->version)) {
-            return entry; /* the highest is first */
-        }
-        if (is_newer && ret_left[0] == '\0') {
-            (void)snprintf(ret_left, SEMVER_LENGTH_MAX + 1, "%s", entry->version);
-        }
+/* Which versions an update takes, and the highest of those that somebody went back from. */
+struct newer {
+    const struct installing *at;
+    char left[SEMVER_LENGTH_MAX + 1];
+};
+
+static bool is_newer(void *user, const char *version) {
+    struct newer *newer = user;
+    const struct installed *before = &newer->at->done.before;
+    if (semver_compare(version, before->version) <= 0 ||
+        (semver_is_prerelease(version) && !semver_is_prerelease(before->version))) {
+        return false;
     }
-    return NULL;
+    if (!layout_was_left(&newer->at->layout, before->id, version)) {
+        return true;
+    }
+    if (newer->left[0] == '\0' || semver_compare(version, newer->left) > 0) {
+        (void)snprintf(newer->left, sizeof newer->left, "%s", version);
+    }
+    return false;
 }
 
 /* What is installed is the newest, but for a version that somebody went back from. */
@@ -413,53 +538,29 @@ static int report_newest(const struct installing *at, const char *left, struct t
     return document_end(doc, ret, err);
 }
 
-void install_indexes_finish(struct source_index *fetched) {
-    for (size_t i = 0; i < SOURCE_INDEXES_MAX; i++) {
-        source_index_finish(&fetched[i]);
-    }
-}
-
-/* Look in one index for a newer version. *ret_found says whether it was got. */
-static int look_in(struct installing *at, size_t which, char ret_left[SEMVER_LENGTH_MAX + 1],
-                   bool *ret_found, struct toolrack_error *err) {
-    const struct source_judge judge = judge_of(at);
-    CLEANUP(source_index_finish) struct source_index own = {.location = NULL};
-    struct source_index *index = at->host->fetched != NULL ? &at->host->fetched[which] : &own;
-    int code = index->location == NULL
-                       ? source_index_open(&judge, at->host->indexes[which], index, err)
-                       : 0;
-    if (code < 0) {
-        source_index_finish(index); /* the next request tries again */
-        return code;
-    }
-    const struct index_entry *entry = find_newer(at, &index->index, ret_left);
-    *ret_found = entry != NULL;
-    return entry != NULL ? source_open_entry(index, entry, &at->source, err) : 0;
-}
-
 int install_update(const struct install_host *host, const char *id, struct install_done *ret,
                    struct toolrack_text **ret_report, struct toolrack_error *err) {
     CLEANUP(finish) struct installing at;
+    struct newer newer = {.at = &at};
     bool is_found = false;
-    char left[SEMVER_LENGTH_MAX + 1] = "";
     int code = begin(&at, host, err);
     if (code == 0) {
         code = layout_find(&at.layout, id, &at.done.before, err);
         at.done.was_installed = code == 0;
     }
     if (code == 0 && host->indexes[0] == NULL) {
-        code = error_set(err, TOOLRACK_E_NOT_FOUND,
-                         "there is no index of packages to look in; name one with --index, or in "
-                         "\"packages\" of the configuration");
+        code = no_index(NULL, err);
     }
-    for (size_t i = 0; code == 0 && !is_found && host->indexes[i] != NULL; i++) {
-        code = look_in(&at, i, left, &is_found, err);
+    if (code == 0) {
+        const struct candidates_wanted wanted = {
+                .id = id, .follows = at.done.before.key, .takes = is_newer, .user = &newer};
+        code = open_best(&at, &wanted, &is_found, err);
     }
     if (code == 0 && is_found) {
         code = install_source(&at, false, ret_report, err);
     } else if (code == 0) {
         at.done.now = at.done.before;
-        code = ret_report != NULL ? report_newest(&at, left, ret_report, err) : 0;
+        code = ret_report != NULL ? report_newest(&at, newer.left, ret_report, err) : 0;
     }
     *ret = at.done;
     return code;
@@ -496,7 +597,7 @@ int install_remove(const struct install_host *host, const char *id, struct insta
     if (code == 0) {
         ret->was_installed = true;
         ret->now = ret->before;
-        tell_before(host, ret->before.trust, id);
+        tell_before(host, &ret->before, NULL);
         code = layout_remove(&layout, &ret->before, err);
         ret->changed = code == 0;
     }
@@ -514,7 +615,7 @@ int install_go_back(const struct install_host *host, const char *id, struct inst
     }
     if (code == 0) {
         ret->was_installed = true;
-        tell_before(host, ret->before.trust, id);
+        tell_before(host, &ret->before, &previous);
         code = layout_go_back(&layout, &ret->before, &ret->now, err);
         ret->changed = code == 0;
     }
@@ -611,9 +712,7 @@ int install_search(const struct install_host *host, const char *words, struct to
         code = layout_open(host->packages, &layout, err);
     }
     if (code == 0 && host->indexes[0] == NULL) {
-        code = error_set(err, TOOLRACK_E_NOT_FOUND,
-                         "there is no index of packages to look in; name one with --index, or in "
-                         "\"packages\" of the configuration");
+        code = no_index(NULL, err);
     }
     if (code < 0) {
         return code;

@@ -5,8 +5,10 @@
  *      --> a person agrees --> exchange the link
  *
  * In this order: nothing is decompressed before its signature is verified, and nothing is installed
- * that a person was not shown. Until the link is exchanged (layout.h) nothing has changed. Nothing
- * of a package is loaded or run.
+ * that a person was not shown. The lock of the folder is held to make a folder that is unpacked to,
+ * and for the last step; not while something is downloaded or a person is asked. So before that
+ * step it is looked whether keys and what is installed are as they were shown. Until the link is
+ * exchanged (layout.h) nothing has changed. Nothing of a package is loaded or run.
  *
  * Who gains what by lying:
  *
@@ -23,6 +25,7 @@
 
 #include <stdbool.h>
 
+#include "package/candidates.h"
 #include "package/layout.h"
 #include "package/source.h"
 #include "toolrack/toolrack.h"
@@ -37,14 +40,21 @@ struct install_host {
     const char *who;
     bool looks_only; /* all is verified and reported; nobody is asked, and nothing changes */
     /* The indexes that were fetched, one for each of `indexes`, for more requests: all zero at
-     * first, and released by install_indexes_finish(); NULL: they are fetched each time */
+     * first, and released by candidates_finish(); NULL: they are fetched each time */
     struct source_index *fetched;
     /* Show a person what would happen, a JSON object (see install_package()), and ask.
      * @return 0: he agrees; or a code, with err set */
     int (*agree)(void *user, const char *report, struct toolrack_error *err);
+    /* Whether a package with this id would serve, before anything is written.
+     * @return 0; or a code, with err set */
+    int (*admits)(void *user, const char *id, struct toolrack_error *err);
     /* The change is about to be made, to a link below `packages` ("community/ID.so"), or one is
-     * added. After this only a failure of the file system keeps it from being made. */
-    void (*before)(void *user, const char *link);
+     * added. After this only a failure of the file system keeps it from being made.
+     * @param of     what the link leads to; NULL: there is none
+     * @param after  what it will lead to, with `folder` only if that is there already; NULL: it is
+     *               removed */
+    void (*before)(void *user, const char *link, const struct installed *of,
+                   const struct installed *after);
     void *user;
 };
 
@@ -71,13 +81,10 @@ int install_package(const struct install_host *host, const char *name, bool is_u
                     struct install_done *ret, struct toolrack_text **ret_report,
                     struct toolrack_error *err);
 
-/** Look for a newer version of a package in the indexes, and install it as above. That there is
- * none is no failure. A version that a person went back from is not taken. */
+/** Look for the highest newer version of a package in all indexes, and install it as above. That
+ * there is none is no failure. A version that a person went back from is not taken. */
 int install_update(const struct install_host *host, const char *id, struct install_done *ret,
                    struct toolrack_text **ret_report, struct toolrack_error *err);
-
-/** Release what install_host.fetched has, SOURCE_INDEXES_MAX of them. */
-void install_indexes_finish(struct source_index *fetched);
 
 /** Remove a package. */
 int install_remove(const struct install_host *host, const char *id, struct install_done *ret,

@@ -115,6 +115,31 @@ static int take_lock(struct layout *layout, struct toolrack_error *err) {
                    : cannot(layout, "lock", "lock", errno, err);
 }
 
+/* Whether somebody makes something in a folder of incoming/, and waits for a person meanwhile: he
+ * holds the folder's own lock. */
+static bool is_in_use(int incoming, const char *name) {
+    CLEANUP(closep)
+    int fd = openat(incoming, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+/* Remove what others have left, but not what they still need. */
+static void collect_incoming(const struct layout *layout) {
+    int fd = openat(layout->root, "incoming", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (dir == NULL) {
+        closep(&fd);
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            !is_in_use(dirfd(dir), entry->d_name)) {
+            (void)tree_remove(dirfd(dir), entry->d_name);
+        }
+    }
+    (void)closedir(dir);
+}
+
 static int prepare(struct layout *layout, struct toolrack_error *err) {
     static const char *const names[] = {PLACES_PACKAGES_OFFICIAL,
                                         PLACES_PACKAGES_COMMUNITY,
@@ -123,13 +148,11 @@ static int prepare(struct layout *layout, struct toolrack_error *err) {
                                         "indexes",
                                         "incoming"};
     int code = take_lock(layout, err);
-    if (code == 0) {
-        (void)tree_remove(layout->root, "incoming");
-    }
     for (size_t i = 0; code == 0 && i < ARRAY_LENGTH(names); i++) {
         code = make_folder(layout, names[i], err);
     }
     if (code == 0) {
+        collect_incoming(layout);
         layout_collect(layout);
         CLEANUP(closep) int above = openat(layout->root, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         int why = folder_sync(layout->root);
@@ -137,6 +160,10 @@ static int prepare(struct layout *layout, struct toolrack_error *err) {
         code = why < 0 ? cannot(layout, "sync", "", -why, err) : 0;
     }
     return code;
+}
+
+void layout_unlock(struct layout *layout) {
+    closep(&layout->lock);
 }
 
 int layout_open_to_change(const char *path, struct layout *ret, struct toolrack_error *err) {
@@ -471,7 +498,7 @@ int layout_visit(const struct layout *layout,
 
 /* ------------------------------------------------------------------- change */
 
-int layout_begin(const struct layout *layout, char ret_name[LAYOUT_PATH_MAX],
+int layout_begin(const struct layout *layout, char ret_name[LAYOUT_PATH_MAX], int *ret_folder,
                  struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf path = BUF_INIT;
     buf_printf(&path, "%s/incoming/XXXXXX", layout->path);
@@ -483,6 +510,13 @@ int layout_begin(const struct layout *layout, char ret_name[LAYOUT_PATH_MAX],
     }
     const char *name = path.data + strlen(layout->path) + 1;
     (void)snprintf(ret_name, LAYOUT_PATH_MAX, "%s", name);
+    CLEANUP(closep)
+    int fd = openat(layout->root, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        return cannot(layout, "lock", name, errno, err);
+    }
+    *ret_folder = fd;
+    fd = -1;
     return 0;
 }
 

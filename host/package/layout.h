@@ -2,14 +2,16 @@
  * one.
  *
  *     packages/                          in the state folder; for its user only (0700)
- *         lock                           held by the one process that installs
+ *         lock                           held by the one process that makes a change, not while it
+ *                                        downloads or a person is asked
  *         official/ID.so                 a symbolic link to the plugin file of what is installed:
  *         community/ID.so                the plugin folders of the two trusts
  *         content/ID/VERSION.xxxxxx/     what one package file had, and
  *             installed.json             who installed it when, by which key
  *         left/ID                        the versions that a person went back from
  *         indexes/                       what was seen of indexes (seen.h)
- *         incoming/                      what is being made; removed by the next who holds the lock
+ *         incoming/                      what is being made, in a folder that its maker has locked;
+ *                                        without such a lock removed by the next who holds the lock
  *
  * What is installed is what the links lead to, and nothing else says it. A folder below content/ is
  * whole and on the disk before a link leads to it, and is never changed; a link is exchanged by
@@ -75,6 +77,9 @@ int layout_open_to_change(const char *path, struct layout *ret, struct toolrack_
 
 void layout_finish(struct layout *layout);
 
+/** Let others change it; what layout_begin() has made stays. */
+void layout_unlock(struct layout *layout);
+
 /** Whether an id can be the name of a file here. [any-thread] */
 bool layout_is_id(const char *id);
 
@@ -97,9 +102,12 @@ int layout_visit(const struct layout *layout,
                  void (*damaged)(void *user, const char *id, const char *reason), void *user,
                  struct toolrack_error *err);
 
-/** Make a folder below incoming/. Holds the lock.
- * @param ret_name  its path below packages/ */
-int layout_begin(const struct layout *layout, char ret_name[LAYOUT_PATH_MAX],
+/** Make a folder below incoming/. Holds the lock; the folder stays without it, too, until its
+ * descriptor is closed.
+ * @param ret_name    its path below packages/
+ * @param ret_folder  it is open and locked; the caller closes it
+ * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY */
+int layout_begin(const struct layout *layout, char ret_name[LAYOUT_PATH_MAX], int *ret_folder,
                  struct toolrack_error *err);
 
 /** Install what is in a folder below incoming/: `new` has all members but `folder` and `previous`,

@@ -10,6 +10,9 @@
 
 #define SEEN_SIZE_MAX 8192u
 
+/* How much the clocks of two machines may differ. */
+#define SEEN_SKEW_S 600
+
 static bool name_of(const char *location, char ret[LAYOUT_PATH_MAX]) {
     unsigned char hash[crypto_hash_sha256_BYTES];
     char digits[2 * crypto_hash_sha256_BYTES + 1];
@@ -54,19 +57,38 @@ static int judge_before(yyjson_val *before, const struct seen_index *seen,
     return 0;
 }
 
-int seen_judge(const struct layout *layout, const struct seen_index *seen, int64_t now_s,
-               struct toolrack_error *err) {
-    char name[LAYOUT_PATH_MAX];
+/* Whoever makes an index of tomorrow today has a clock that is wrong, or wants it to outlive its
+ * time. */
+static int judge_time(const struct seen_index *seen, int64_t now_s, struct toolrack_error *err) {
+    char created[CLOCK_TEXT_ROOM];
     char expires[CLOCK_TEXT_ROOM];
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    if (seen->index->expires_s <= now_s) {
+    const struct package_index *index = seen->index;
+    if (index->created_s > now_s + SEEN_SKEW_S) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "%s was made on %s, which is in the future: the clock of this machine is "
+                         "wrong, or that of its publisher, who has to make it again then",
+                         seen->location, clock_wall_text(index->created_s, created));
+    }
+    if (index->expires_s <= now_s) {
         return error_set(err, TOOLRACK_E_REFUSED,
                          "%s has expired on %s: somebody shows an old index (a freeze), or its "
                          "publisher has to make it again, or the clock of this machine is wrong",
-                         seen->location, clock_wall_text(seen->index->expires_s, expires));
+                         seen->location, clock_wall_text(index->expires_s, expires));
     }
-    int code = name_of(seen->location, name) ? layout_read(layout, name, SEEN_SIZE_MAX, &text, err)
-                                             : error_oom(err);
+    return 0;
+}
+
+int seen_judge(const struct layout *layout, const struct seen_index *seen, int64_t now_s,
+               bool *ret_new, struct toolrack_error *err) {
+    char name[LAYOUT_PATH_MAX];
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    *ret_new = true;
+    int code = judge_time(seen, now_s, err);
+    if (code < 0) {
+        return code;
+    }
+    code = name_of(seen->location, name) ? layout_read(layout, name, SEEN_SIZE_MAX, &text, err)
+                                         : error_oom(err);
     if (code == TOOLRACK_E_NOT_FOUND) {
         return 0;
     }
@@ -74,7 +96,11 @@ int seen_judge(const struct layout *layout, const struct seen_index *seen, int64
         return code;
     }
     yyjson_doc *doc = yyjson_read(text.data, text.length, 0);
-    code = judge_before(yyjson_doc_get_root(doc), seen, err);
+    yyjson_val *before = yyjson_doc_get_root(doc);
+    code = judge_before(before, seen, err);
+    *ret_new = code == 0 &&
+               !(yyjson_get_uint(yyjson_obj_get(before, "number")) == seen->index->number &&
+                 yyjson_equals_str(yyjson_obj_get(before, "key"), seen->key->id));
     yyjson_doc_free(doc);
     return code;
 }

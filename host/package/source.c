@@ -139,9 +139,10 @@ static int verify_index(const struct source_judge *judge, const char *name, cons
     if (key == NULL) {
         return error_set(err, TOOLRACK_E_PERMISSION_DENIED,
                          "%s is signed by the key %s, which is not trusted here; if you trust "
-                         "whoever has it, "
-                         "add its public key: %s",
-                         name, key_id(parsed.number, id), COMMAND("help keys"));
+                         "whoever has it, add its public key: %s",
+                         name, key_id(parsed.number, id),
+                         COMMAND("keys add KEY.pub --trust community --ids",
+                                 judge->id != NULL ? judge->id : "ID"));
     }
     _Static_assert(sizeof hash == SIGNATURE_HASH_SIZE, "BLAKE2b-512");
     (void)crypto_generichash(hash, sizeof hash, (const unsigned char *)text->data, text->length,
@@ -171,6 +172,19 @@ static char *locate(const char *name) {
     }
     char *real = is_url ? NULL : realpath(place.data, NULL);
     return real != NULL ? real : buf_steal(&place);
+}
+
+/* What was seen is noted at once, whatever becomes of the request; the lock is held for that alone,
+ * and another process may have noted a newer one. */
+static int note_seen(const struct source_judge *judge, const struct seen_index *seen,
+                     struct toolrack_error *err) {
+    CLEANUP(layout_finish) struct layout layout = LAYOUT_INIT;
+    bool is_new = false;
+    int code = layout_open_to_change(judge->layout->path, &layout, err);
+    if (code == 0) {
+        code = seen_judge(&layout, seen, judge->now_s, &is_new, err);
+    }
+    return code == 0 && is_new ? seen_note(&layout, seen, err) : code;
 }
 
 void source_index_finish(struct source_index *index) {
@@ -206,9 +220,10 @@ int source_index_open(const struct source_judge *judge, const char *name, struct
     }
     const struct seen_index seen = {
             .location = ret->location, .index = &ret->index, .sha256 = sha256, .key = key};
-    code = seen_judge(judge->layout, &seen, judge->now_s, err);
-    if (code == 0 && judge->layout->lock >= 0) {
-        code = seen_note(judge->layout, &seen, err);
+    bool is_new = false;
+    code = seen_judge(judge->layout, &seen, judge->now_s, &is_new, err);
+    if (code == 0 && is_new && judge->notes) {
+        code = note_seen(judge, &seen, err);
     }
     if (code == 0) {
         (void)snprintf(ret->key, sizeof ret->key, "%s", key->id);
@@ -235,12 +250,26 @@ static int open_package(const char *name, uint64_t size_max, struct source *ret,
     return code < 0 ? code : fetch_signature(name, &ret->signature, err);
 }
 
+/* Where the package of an entry is. */
+static void add_place(struct buf *name, const struct source_index *index,
+                      const struct index_entry *entry) {
+    const char *slash = strrchr(index->location, '/');
+    buf_printf(name, "%.*s%s", slash != NULL ? (int)(slash - index->location) + 1 : 0,
+               index->location, entry->file);
+}
+
+int source_read_signature(const struct source_index *index, const struct index_entry *entry,
+                          struct buf *text, struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf name = BUF_INIT;
+    add_place(&name, index, entry);
+    return name.failed ? error_oom(err) : fetch_signature(name.data, text, err);
+}
+
 int source_open_entry(const struct source_index *index, const struct index_entry *entry,
                       struct source *ret, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf name = BUF_INIT;
-    const char *slash = strrchr(index->location, '/');
-    buf_printf(&name, "%.*s%s", slash != NULL ? (int)(slash - index->location) + 1 : 0,
-               index->location, entry->file);
+    *ret = SOURCE_INIT;
+    add_place(&name, index, entry);
     if (name.failed) {
         return error_oom(err);
     }
@@ -338,33 +367,6 @@ static int open_only(const struct source_judge *judge, const struct source_name 
                          : no_version(index.location, id, name->version, err);
 }
 
-/* An id: the first index that has it. One that cannot be used is told only if no other has it. */
-static int open_id(const struct source_judge *judge, const char *const *indexes,
-                   const struct source_name *name, struct source *ret, struct toolrack_error *err) {
-    int code = indexes[0] == NULL
-                       ? error_set(err, TOOLRACK_E_NOT_FOUND,
-                                   "there is no file '%s', and no index of packages to look in; "
-                                   "name one with --index, or in \"packages\" of the configuration",
-                                   name->text)
-                       : 0;
-    for (size_t i = 0; indexes[i] != NULL; i++) {
-        CLEANUP(source_index_finish) struct source_index index = {.location = NULL};
-        struct toolrack_error why;
-        int opened = source_index_open(judge, indexes[i], &index, &why);
-        const struct index_entry *entry =
-                opened == 0 ? index_find(&index.index, name->text, or_null(name->version)) : NULL;
-        if (entry != NULL) {
-            return source_open_entry(&index, entry, ret, err);
-        }
-        if (opened < 0) {
-            code = error_set(err, why.code, "%s", why.message);
-        } else if (code == 0) {
-            code = no_version(index.location, name->text, name->version, err);
-        }
-    }
-    return code;
-}
-
 /* A folder has an index, or is one that a person has put a package into. */
 static bool has_index(const char *folder) {
     CLEANUP(buf_finish) struct buf path = BUF_INIT;
@@ -409,24 +411,18 @@ static int open_folder(const struct source_name *name, struct source *ret,
     return open_package(file.data, ARCHIVE_SIZE_MAX, ret, err);
 }
 
-int source_open(const struct source_judge *judge, const char *const *indexes, const char *name,
+int source_open(const struct source_judge *judge, const struct source_name *name,
                 struct source *ret, struct toolrack_error *err) {
-    struct source_name read;
+    bool is_package = name->kind == SOURCE_FILE ||
+                      (name->kind == SOURCE_URL && ends_with(name->text, SUFFIX));
+    bool is_bare = name->kind == SOURCE_FOLDER && !has_index(name->text);
     *ret = SOURCE_INIT;
-    int code = source_name_read(name, &read, err);
-    if (code < 0) {
-        return code;
-    }
-    bool is_package =
-            read.kind == SOURCE_FILE || (read.kind == SOURCE_URL && ends_with(read.text, SUFFIX));
-    bool is_bare = read.kind == SOURCE_FOLDER && !has_index(read.text);
     if (is_package || is_bare) {
-        ret->is_local = read.kind != SOURCE_URL;
+        ret->is_local = name->kind != SOURCE_URL;
         (void)snprintf(ret->version, sizeof ret->version, "%.*s", (int)SEMVER_LENGTH_MAX,
-                       read.version);
-        return is_bare ? open_folder(&read, ret, err)
-                       : open_package(read.text, ARCHIVE_SIZE_MAX, ret, err);
+                       name->version);
+        return is_bare ? open_folder(name, ret, err)
+                       : open_package(name->text, ARCHIVE_SIZE_MAX, ret, err);
     }
-    return read.kind == SOURCE_ID ? open_id(judge, indexes, &read, ret, err)
-                                  : open_only(judge, &read, ret, err);
+    return open_only(judge, name, ret, err);
 }

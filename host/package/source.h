@@ -21,7 +21,9 @@
 /** What is needed to judge indexes. All borrowed. */
 struct source_judge {
     const struct keyring *ring;
-    const struct layout *layout; /* what was seen of indexes; noted there if it is locked */
+    const struct layout *layout; /* what was seen of indexes; open for reading */
+    bool notes;                  /* what is seen is noted there: the lock is taken for that */
+    const char *id;              /* of the plugin that is wanted, for messages; NULL: any */
     int64_t now_s;
 };
 
@@ -57,6 +59,11 @@ struct source {
 
 void source_finish(struct source *source);
 
+/** Append the text of the signature of an entry's package; nothing, if it has none.
+ * @return as source_open_entry() */
+int source_read_signature(const struct source_index *index, const struct index_entry *entry,
+                          struct buf *text, struct toolrack_error *err);
+
 /** Get the package of an entry of an index.
  * @return 0; TOOLRACK_E_REFUSED: it has another size or hash than the index says; and as
  *         source_index_open() */
@@ -74,10 +81,9 @@ struct source_name {
  *          TOOLRACK_E_LIMIT_EXCEEDED */
 int source_name_read(const char *text, struct source_name *ret, struct toolrack_error *err);
 
-/** Get the package that a person has named.
- * @param indexes  NULL-terminated: where an id is looked for
- * @param ret      initialized here; to be released by source_finish() in any case
+/** Get the package that a person has named, but not by its id (candidates.h).
+ * @param ret  initialized here; to be released by source_finish() in any case
  * @return 0; as source_index_open(); TOOLRACK_E_INVALID: an index has several packages, and none
  *         is named */
-int source_open(const struct source_judge *judge, const char *const *indexes, const char *name,
+int source_open(const struct source_judge *judge, const struct source_name *name,
                 struct source *ret, struct toolrack_error *err);

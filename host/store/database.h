@@ -27,7 +27,7 @@
 
 /* The schema version that this toolrack writes, and the versions that added each group of
  * tables. */
-#define SCHEMA_NUMBER       15
+#define SCHEMA_NUMBER       16
 #define SCHEMA_SETTINGS     1
 #define SCHEMA_DECISIONS    2
 #define SCHEMA_DEFAULTS     3

@@ -153,6 +153,45 @@
     "DROP TABLE pins_of_two_texts;"                                                           \
     "PRAGMA application_id = 1953460076;"
 
+/* Pins and cautions as they were under another version of a plugin (standings.h). */
+#define STANDING_TABLES                              \
+    "CREATE TABLE standings ("                       \
+    "  plugin TEXT NOT NULL,"                        \
+    "  kept_as TEXT NOT NULL,"                       \
+    "  since_s INTEGER NOT NULL,"                    \
+    "  PRIMARY KEY (plugin, kept_as)"                \
+    ") STRICT;"                                      \
+    "CREATE TABLE kept_cautions ("                   \
+    "  plugin TEXT NOT NULL,"                        \
+    "  kept_as TEXT NOT NULL,"                       \
+    "  tool TEXT NOT NULL,"                          \
+    "  permission INTEGER NOT NULL,"                 \
+    "  PRIMARY KEY (plugin, kept_as, tool)"          \
+    ") WITHOUT ROWID, STRICT;"                       \
+    "CREATE TABLE kept_pins ("                       \
+    "  plugin TEXT NOT NULL,"                        \
+    "  kept_as TEXT NOT NULL,"                       \
+    "  tool TEXT NOT NULL,"                          \
+    "  version TEXT NOT NULL,"                       \
+    "  sha256 BLOB NOT NULL,"                        \
+    "  description TEXT NOT NULL,"                   \
+    "  schema TEXT NOT NULL,"                        \
+    "  approved_s INTEGER NOT NULL,"                 \
+    "  who TEXT NOT NULL,"                           \
+    "  permission INTEGER,"                          \
+    "  flags INTEGER,"                               \
+    "  capabilities TEXT,"                           \
+    "  title TEXT,"                                  \
+    "  deprecated TEXT,"                             \
+    "  result_schema TEXT,"                          \
+    "  purpose TEXT,"                                \
+    "  scenarios TEXT,"                              \
+    "  category TEXT,"                               \
+    "  tags TEXT,"                                   \
+    "  examples TEXT,"                               \
+    "  PRIMARY KEY (plugin, kept_as, tool, version)" \
+    ") STRICT;"
+
 /* What was measured and said about tools, and what was set and marked, by the identity that it is
  * about. It is empty for what holds for a name whoever provides it (a tool that is disabled, or on
  * the blacklist), and in rows of schema 3, until they are bound to the owner of the name. `plugin`
@@ -652,11 +691,14 @@ static const struct {
              "  since_s INTEGER NOT NULL,"
              "  who TEXT NOT NULL"
              ") STRICT;"},
+
+        /* 16: what was approved of a plugin before an update */
+        {16, STANDING_TABLES},
 };
 
 /* Set in the same transaction as the tables. */
-static const char set_number[] = "PRAGMA user_version = 15";
-_Static_assert(SCHEMA_NUMBER == 15, "set_number says the number that the steps lead to");
+static const char set_number[] = "PRAGMA user_version = 16";
+_Static_assert(SCHEMA_NUMBER == 16, "set_number says the number that the steps lead to");
 
 bool database_migrate(sqlite3 *db, int from) {
     for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {

@@ -153,7 +153,7 @@ static void drain(int from, int to, const char *until) {
 }
 
 /* Type each line when a question stands at the end of what is shown. */
-static void answer(int screen, int to, const char *typed) {
+static void answer(int screen, int to, const char *typed, const char *meanwhile) {
     while (*typed != '\0') {
         char piece[512];
         ssize_t n = patience_read(screen, piece, sizeof piece);
@@ -162,6 +162,8 @@ static void answer(int screen, int to, const char *typed) {
         }
         assert_int_equal(write(to, piece, (size_t)n), n);
         if (n > 1 && (memcmp(piece + n - 2, ": ", 2) == 0 || memcmp(piece + n - 2, "] ", 2) == 0)) {
+            assert_int_equal(meanwhile != NULL ? system(meanwhile) : 0, 0);
+            meanwhile = NULL;
             size_t length = strcspn(typed, "\n");
             length += typed[length] == '\n';
             assert_int_equal(write(screen, typed, length), length);
@@ -254,7 +256,7 @@ struct run run_how(const struct how *how, const char *const *args) {
     if (watch[0] >= 0) {
         (void)close(watch[1]);
         if (person >= 0) {
-            answer(person, err, how->typed);
+            answer(person, err, how->typed, how->meanwhile);
         }
         if (how->wait_for != NULL) {
             drain(watch[0], err, how->wait_for);

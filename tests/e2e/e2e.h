@@ -29,6 +29,8 @@ struct how {
                              * question stands there; NULL is none */
     bool is_one;            /**< with `typed`: standard output is that terminal too, of `columns`;
                              * all is in `err` */
+    const char *meanwhile;  /**< with `typed`: a shell command that is run, and must succeed, while
+                             * the first question stands there */
     const char *ahead;      /**< with `typed`: typed there before the command begins */
     const char *wait_for;   /**< once this stands on standard error ... */
     int send;               /**< ... send this signal */

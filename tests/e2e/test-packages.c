@@ -29,6 +29,8 @@
 #define TWO       "two/" ID "-1.1.0.trp"
 #define TWO_AGAIN "again/" ID "-1.1.0.trp"
 #define THREE     "three/" ID "-1.2.0.trp"
+#define FOUR      "four/" ID "-1.4.0.trp"
+#define CHATTY    "chatty/org.example.chatty-1.2.0.trp"
 #define STRANGER  "stranger/com.stranger.parcel-1.0.0.trp"
 #define TWIN      "twin/org.Example.parcel-1.0.0.trp"
 
@@ -67,12 +69,16 @@ static int make_all(void **state) {
     make("two", "parcel-2", TWO);
     make("again", "parcel-2-again", TWO_AGAIN);
     make("three", "parcel-3", THREE);
+    make("four", "parcel-4", FOUR);
+    make("chatty", "chatty", CHATTY);
     make("stranger", "stranger", STRANGER);
     make("twin", "twin", TWIN);
     sign(ONE, "ours.key");
     sign(TWO, "ours.key");
     sign(TWO_AGAIN, "ours.key");
     sign(THREE, "next.key");
+    sign(FOUR, "ours.key");
+    sign(CHATTY, "ours.key");
     sign(STRANGER, "theirs.key");
     sign(TWIN, "ours.key");
     return 0;
@@ -119,6 +125,13 @@ static void expect_version(const char *version) {
     EXPECT(BARE("call", "parcel"), 0, text, NULL);
 }
 
+/* What is installed. */
+static void expect_listed(const char *version) {
+    char text[64];
+    (void)snprintf(text, sizeof text, "\"%s\"", version);
+    EXPECT_JSON(BARE("packages", "--json"), 0, "/0/version", text, "/1", "");
+}
+
 /* ------------------------------------------------------------------- a file */
 
 static void a_package_is_installed_from_a_file(void **state) {
@@ -129,7 +142,10 @@ static void a_package_is_installed_from_a_file(void **state) {
     trust("ours.pub", "community", "org.example.*");
     EXPECT(BARE("packages"), 0, "", "*no packages are installed\n");
     EXPECT(BARE("install", at(ONE)), 5, "",
-           "*ConfirmationRequired: nobody can be asked *--dry-run*--yes\n");
+           ID
+           " 1.0.0, signed by *tools:\n  parcel (safe): Say which version this is\n*capabilities: "
+           "none\n*ConfirmationRequired: nobody can be asked *; agree with --yes\n");
+    EXPECT(BARE("install", at(ONE), "--json"), 5, "*nobody can be asked *--dry-run*--yes*", "");
     EXPECT(BARE("install", at(ONE), "--dry-run"), 0,
            ID " 1.0.0, signed by *, trust community, from *\ntools:\n  parcel (safe): Say which "
               "version this is\n  weigh (safe): Weigh a parcel\ncapabilities: none\nnothing was "
@@ -178,7 +194,9 @@ static void what_is_unsigned_needs_a_word_and_a_file(void **state) {
     take(ONE, "plain.trp");
     assert_int_equal(unlink("plain.trp.minisig"), 0);
     EXPECT(BARE("install", "plain.trp", "--yes"), 1, "",
-           "*Refused: plain.trp has no signature: *add --unsigned\n");
+           "*Refused: plain.trp has no signature: *if nothing that is signed is installed under "
+           "its "
+           "id, add --unsigned*\n");
     EXPECT(BARE("install", "plain.trp", "--yes", "--unsigned"), 0,
            "*1.0.0, unsigned, trust community*", NULL);
     expect_version("1.0.0");
@@ -188,7 +206,8 @@ static void what_is_unsigned_needs_a_word_and_a_file(void **state) {
     take(TWO_AGAIN, "plain.trp");
     assert_int_equal(unlink("plain.trp.minisig"), 0);
     EXPECT(BARE("install", "plain.trp", "--yes", "--unsigned"), 1, "",
-           "*Refused: plain.trp is unsigned, and what is installed *uninstall " ID "\n");
+           "*Refused: plain.trp is unsigned, and what is installed *--unsigned does not replace; "
+           "get its signature, or *uninstall " ID "\n");
     expect_version("1.1.0");
 }
 
@@ -215,6 +234,49 @@ static void an_update_is_gone_back_from(void **state) {
     install(TWO);
     expect_version("1.1.0");
     EXPECT(BARE("call", "parcel@1.0.0"), 0, "1.0.0\n", NULL);
+}
+
+/* A tool that asked for more care in the version that was gone back from: what was decided about
+ * that is not what was decided about this one. */
+static void what_was_approved_goes_back_with_the_version(void **state) {
+    (void)state;
+    trust("ours.pub", "community", ID);
+    install(ONE);
+    expect_version("1.0.0");
+    install(FOUR);
+    EXPECT(BARE("call", "parcel"), 5, "", "*ConfirmationRequired: *");
+    EXPECT(BARE("grant", "parcel"), 0, NULL, NULL);
+    expect_version("1.4.0");
+    EXPECT(BARE("rollback", ID), 0, ID " 1.0.0 is installed, *\n", NULL);
+    expect_version("1.0.0");
+    EXPECT(BARE("call", "weigh", "--arg", "grams=7"), 0, "7\n", NULL);
+    /* The grant was for another tool than the one that was gone back to. */
+    install(FOUR);
+    EXPECT(BARE("call", "parcel"), 5, "", "*ConfirmationRequired: *");
+}
+
+static void what_was_pinned_goes_back_with_the_version(void **state) {
+    (void)state;
+    trust("ours.pub", "community", ID);
+    install(ONE);
+    EXPECT(BARE("grant", "parcel"), 0, NULL, NULL);
+    install(TWO);
+    EXPECT(BARE("call", "parcel"), 5, "", "*is not what was approved*");
+    /* Back, and nothing was decided in between. */
+    EXPECT(BARE("rollback", ID), 0, NULL, NULL);
+    expect_version("1.0.0");
+    install(TWO);
+    EXPECT(BARE("call", "parcel"), 5, "", "*is not what was approved*");
+    EXPECT(BARE("grant", "parcel"), 0, NULL, NULL);
+    expect_version("1.1.0");
+    EXPECT(BARE("rollback", ID), 0, NULL, NULL);
+    expect_version("1.0.0");
+    EXPECT_JSON(BARE("grants", "--json"), 0, "/0/tool", "\"parcel\"", "/0/reason", "null");
+    /* What was held before is held after: to go back approves nothing. */
+    install(TWO);
+    install(FOUR);
+    EXPECT(BARE("rollback", ID), 0, NULL, NULL);
+    EXPECT(BARE("call", "parcel"), 5, "", "*is not what was approved*");
 }
 
 static void an_older_version_is_a_downgrade(void **state) {
@@ -298,6 +360,74 @@ static void what_does_not_serve_is_told(void **state) {
     EXPECT(BARE("--config", "toolrack.json", "call", "parcel"), 0, "1.0.0\n", NULL);
     EXPECT(RUN_WITH({.plugins = "own"}, "install", at(TWO), "--yes"), 0,
            ID " 1.1.0 is installed already\n", "*does not serve: this host looks *--plugins*\n");
+}
+
+/* What came with the host has the highest trust, and serves. */
+static void the_id_of_a_bundled_plugin_is_taken(void **state) {
+    (void)state;
+    char folder[4096];
+    take("one/parcel.so", "parcel.so");
+    assert_int_equal(mkdir("bundled", 0700) | rename("parcel.so", "bundled/parcel.so"), 0);
+    assert_non_null(getcwd(folder, sizeof folder - 16));
+    (void)strcat(folder, "/bundled");
+    trust("ours.pub", "official", "*");
+    (void)setenv("TOOLRACK_BUILTIN_DIR", folder, 1);
+    struct run first = BARE("install", at(TWO), "--yes");
+    struct run second = BARE("install", at(TWIN), "--dry-run"); /* differs in case */
+    (void)unsetenv("TOOLRACK_BUILTIN_DIR");
+    assert_int_equal(access("state/packages", F_OK), -1); /* nothing was written */
+    EXPECT(first, 1, "",
+           "*Refused: the package '" ID "' would never serve: the plugin '" ID "', which comes "
+           "with toolrack, has that id; its publisher *\n");
+    EXPECT(second, 1, "", "*Refused: the package 'org.Example.parcel' would never serve*\n");
+}
+
+/* Text of a package cannot fill the screen; control characters are refused by 'pack', and escaped.
+ */
+static void what_an_author_writes_is_cut(void **state) {
+    (void)state;
+    trust("ours.pub", "community", "*");
+    struct run run = BARE("install", at(CHATTY), "--dry-run");
+    assert_int_equal(run.exit, 0);
+    EXPECT_MATCH(run.out, "*parcel (safe): Say much 0123456789*789\u2026 (of 3* bytes; "
+                          "--json has all)\n*");
+    assert_null(strstr(run.out, "the end"));
+    run_finish(&run);
+}
+
+/* Nobody waits for a person who is asked; and what he was shown is what he gets. */
+static void others_install_while_a_person_is_asked(void **state) {
+    (void)state;
+    trust("ours.pub", "community", "*");
+    install(ONE);
+    char command[1024];
+    (void)snprintf(command, sizeof command, "'%s' --state state install '%s' --yes >other 2>&1",
+                   getenv("E2E_TOOLRACK"), at(CHATTY));
+    struct run run = RUN_WITH(HOW(.bare = true, .typed = "y\n", .meanwhile = command), "--state",
+                              "state", "install", at(TWO));
+    EXPECT(run, 0, ID " 1.1.0 is installed, in place of 1.0.0\n", NULL);
+    EXPECT_JSON(BARE("packages", "--json"), 0, "/0/id", "\"org.example.chatty\"", "/1/version",
+                "\"1.1.0\"", "/2", "");
+    EXPECT(BARE("uninstall", "org.example.chatty"), 0, NULL, NULL);
+    /* Another one was faster; the key was removed. */
+    EXPECT(BARE("rollback", ID), 0, NULL, NULL);
+    (void)snprintf(command, sizeof command, "'%s' --state state install '%s' --yes >other 2>&1",
+                   getenv("E2E_TOOLRACK"), at(FOUR));
+    run = RUN_WITH(HOW(.bare = true, .typed = "y\n", .meanwhile = command), "--state", "state",
+                   "install", at(TWO));
+    EXPECT(run, 1, "",
+           "*AlreadyExists: another process has installed, updated or removed*'" ID
+           "' meanwhile; *");
+    expect_listed("1.4.0");
+    EXPECT(BARE("rollback", ID), 0, NULL, NULL);
+    (void)snprintf(command, sizeof command,
+                   "t='%s'; \"$t\" --state state keys remove $(\"$t\" --state state keys --json | "
+                   "cut -d'\"' -f4) >other 2>&1",
+                   getenv("E2E_TOOLRACK"));
+    run = RUN_WITH(HOW(.bare = true, .typed = "y\n", .meanwhile = command), "--state", "state",
+                   "install", at(TWO));
+    EXPECT(run, 5, "", "*PermissionDenied: the key * was removed or changed*meanwhile*");
+    expect_version("1.0.0"); /* what a removed key has signed still runs */
 }
 
 /* -------------------------------------------------------------------- index */
@@ -395,18 +525,64 @@ static void all_are_updated(void **state) {
 }
 
 /* Write an index by hand, and sign it. */
-static void write_index(const char *number, const char *expires, const char *packages) {
+static void write_created(const char *number, const char *created, const char *expires,
+                          const char *packages) {
     char text[2048];
     (void)snprintf(text, sizeof text,
-                   "{\"toolrack_index\": 1, \"number\": %s, \"created\": \"2020-01-01T00:00:00Z\", "
+                   "{\"toolrack_index\": 1, \"number\": %s, \"created\": \"%s\", "
                    "\"expires\": \"%s\", \"packages\": [%s]}",
-                   number, expires, packages);
+                   number, created, expires, packages);
     e2e_write("www/index.json", text);
     EXPECT(AUTHOR("sign", "www/index.json", "--key", at("ours.key")), 0, NULL, NULL);
 }
 
+/* Whichever index has it, the highest version is taken that may be: one that nobody can install
+ * keeps no other from being so. */
+static void the_best_of_all_indexes_is_taken(void **state) {
+    (void)state;
+    struct file_server *second;
+    char other[64];
+    char text[512];
+    assert_int_equal(mkdir("more", 0700), 0);
+    second = file_server_start("more");
+    assert_non_null(second);
+    (void)snprintf(other, sizeof other, "http://127.0.0.1:%u", file_server_port(second));
+    trust("next.pub", "community", "org.example.*");
+    EXPECT(BARE("install", ID, "--index", url, "--index", other, "--yes"), 0, NULL, NULL);
+    /* 1.1.0 is in the first; 1.4.0 and one of another key, 1.2.0, in the second. */
+    take(TWO, "www/two.trp");
+    publish_again();
+    take(THREE, "more/three.trp");
+    EXPECT(AUTHOR("index", "more"), 0, NULL, NULL);
+    EXPECT(AUTHOR("sign", "more/index.json", "--key", at("ours.key")), 0, NULL, NULL);
+    EXPECT(BARE("update", ID, "--index", other, "--yes"), 5, "", "*has not signed over to it*\n");
+    EXPECT(BARE("update", ID, "--index", other, "--index", url, "--dry-run"), 0,
+           "*" ID " 1.1.0, signed by *nothing was changed\n", NULL);
+    take(FOUR, "more/four.trp");
+    EXPECT(AUTHOR("index", "more"), 0, NULL, NULL);
+    EXPECT(AUTHOR("sign", "more/index.json", "--key", at("ours.key")), 0, NULL, NULL);
+    EXPECT(BARE("update", "--index", url, "--index", other, "--yes"), 0,
+           "*" ID " 1.4.0 is installed, in place of 1.0.0\n", NULL);
+    EXPECT(BARE("uninstall", ID), 0, NULL, NULL);
+    EXPECT(BARE("install", ID "@1.1", "--index", other, "--index", url, "--dry-run"), 0,
+           ID " 1.1.0, *", NULL);
+    EXPECT(BARE("install", ID "@3", "--index", other, "--index", url, "--dry-run"), 3, "",
+           "*and each other index has no package '" ID "' of version 3\n");
+    /* One that cannot be used keeps nobody from the others. */
+    (void)snprintf(text, sizeof text, "%s/gone", url);
+    EXPECT(BARE("install", ID, "--index", text, "--index", other, "--dry-run"), 0, ID " 1.4.0, *",
+           NULL);
+    EXPECT(BARE("install", ID "@3", "--index", text, "--index", other, "--dry-run"), 3, "",
+           "*gone/index.json does not exist*\n");
+    file_server_stop(second);
+}
+
 #define EXPECT_REFUSED(exit, message) \
     EXPECT(BARE("install", ID, "--index", url, "--yes"), exit, "", message)
+static void write_index(const char *number, const char *expires, const char *packages) {
+    write_created(number, "2020-01-01T00:00:00Z", expires, packages);
+}
+
 #define LATER "2099-12-31T00:00:00Z"
 #define ENTRY(version, file, size, digit)                                                        \
     "{\"id\": \"" ID "\", \"version\": \"" version "\", \"file\": \"" file "\", \"size\": " size \
@@ -427,6 +603,8 @@ static void a_lying_index_is_refused(void **state) {
     /* One that has expired: a freeze. */
     write_index("10", "2020-01-02T00:00:00Z", "");
     EXPECT_REFUSED(1, "*Refused: *has expired on 2020-01-02T00:00:00Z: *(a freeze)*\n");
+    write_created("11", "2098-01-01T00:00:00Z", LATER, "");
+    EXPECT_REFUSED(1, "*Refused: *was made on 2098-01-01T00:00:00Z, which is in the future*\n");
     /* A package that was not published with it: mix and match. */
     write_index("11", LATER, ENTRY("1.0.0", "one.trp", "1000000", NOT_IT));
     EXPECT_REFUSED(1, "*Refused: *one.trp is not the file that the index means*(mix and match)\n");
@@ -441,8 +619,8 @@ static void a_lying_index_is_refused(void **state) {
     EXPECT_REFUSED(1, "*Refused: *index.json: the signature *\n");
     write_index("15", LATER, "");
     EXPECT(AUTHOR("sign", "www/index.json", "--key", at("theirs.key")), 0, NULL, NULL);
-    EXPECT_REFUSED(5,
-                   "*PermissionDenied: *index.json is signed by the key *, which is not trusted*");
+    EXPECT_REFUSED(5, "*PermissionDenied: *index.json is signed by the key *, which is not "
+                      "trusted*keys add KEY.pub --trust community --ids " ID "\n");
     trust("theirs.pub", "community", "*");
     EXPECT_REFUSED(5,
                    "*PermissionDenied: *and was signed by * before, which has not signed over*\n");
@@ -660,6 +838,8 @@ int main(void) {
             CASE(a_person_is_shown_what_it_wants_and_asked),
             CASE(what_is_unsigned_needs_a_word_and_a_file),
             CASE(an_update_is_gone_back_from),
+            CASE(what_was_approved_goes_back_with_the_version),
+            CASE(what_was_pinned_goes_back_with_the_version),
             CASE(an_older_version_is_a_downgrade),
             CASE(a_key_signs_only_its_ids),
             CASE(an_id_differs_in_more_than_case),
@@ -667,8 +847,12 @@ int main(void) {
             CASE(another_trust_is_another_plugin),
             CASE(what_was_changed_is_refused_before_it_is_read),
             CASE(what_does_not_serve_is_told),
+            CASE(the_id_of_a_bundled_plugin_is_taken),
+            CASE(what_an_author_writes_is_cut),
+            CASE(others_install_while_a_person_is_asked),
             INDEXED(what_is_published_is_installed_and_updated),
             INDEXED(all_are_updated),
+            INDEXED(the_best_of_all_indexes_is_taken),
             INDEXED(a_lying_index_is_refused),
             INDEXED(an_index_names_what_a_package_is),
             INDEXED(urls_have_limits),

@@ -179,7 +179,8 @@ static void put(const struct layout *layout, const char *version, struct install
     *ret = (struct installed){.trust = TRUST_COMMUNITY, .plugin = "p.so", .since_s = 1};
     (void)snprintf(ret->id, sizeof ret->id, "a.b");
     (void)snprintf(ret->version, sizeof ret->version, "%s", version);
-    assert_int_equal(layout_begin(layout, incoming, &err), 0);
+    int folder;
+    assert_int_equal(layout_begin(layout, incoming, &folder, &err), 0);
     (void)snprintf(name, sizeof name, "%s/p.so", incoming);
     buf_add_text(&text, version);
     assert_int_equal(layout_write(layout, name, &text, &err), 0);
@@ -187,6 +188,7 @@ static void put(const struct layout *layout, const char *version, struct install
     if (layout_install(layout, incoming, ret, &err) < 0) {
         fail_msg("%s", err.message);
     }
+    assert_int_equal(close(folder), 0);
 }
 
 static void only_some_earlier_versions_are_kept(void **state) {
@@ -230,6 +232,26 @@ static void one_process_installs_at_a_time(void **state) {
     layout_finish(&layout);
 }
 
+/* Somebody has unpacked a package, and asks a person about it. */
+static void what_is_made_outlasts_the_lock(void **state) {
+    (void)state;
+    struct layout layout;
+    struct layout other;
+    char incoming[LAYOUT_PATH_MAX];
+    int folder;
+    open_layout(&layout);
+    assert_int_equal(layout_begin(&layout, incoming, &folder, &err), 0);
+    layout_unlock(&layout);
+    open_layout(&other);
+    assert_int_equal(faccessat(other.root, incoming, F_OK, 0), 0);
+    layout_finish(&other);
+    assert_int_equal(close(folder), 0); /* he has ended */
+    open_layout(&other);
+    assert_int_equal(faccessat(other.root, incoming, F_OK, 0), -1);
+    layout_finish(&other);
+    layout_finish(&layout);
+}
+
 static void what_others_could_change_is_not_used(void **state) {
     (void)state;
     struct layout layout;
@@ -269,6 +291,7 @@ int main(void) {
             cmocka_unit_test(memory_may_run_out),
             IN_A_FOLDER(only_some_earlier_versions_are_kept),
             IN_A_FOLDER(one_process_installs_at_a_time),
+            IN_A_FOLDER(what_is_made_outlasts_the_lock),
             IN_A_FOLDER(what_others_could_change_is_not_used),
             IN_A_FOLDER(links_of_others_are_no_packages),
     };

@@ -765,7 +765,7 @@ static void a_secret_that_waited_before_is_found(void **state) {
     assert_ok(store_pending_take(store, &secret, NOW, &taken, &err));
     assert_string_equal(taken.id, "old");
     assert_int_equal(taken.answer, STORE_ANSWER_ALLOW_ONCE);
-    assert_string_equal(ask_sql("PRAGMA user_version"), "15");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
 }
 
 static void what_waits_is_bounded(void **state) {
@@ -1575,7 +1575,8 @@ static void make_eleventh_form(void) {
     run_sql("ALTER TABLE runs ADD COLUMN tools TEXT; ALTER TABLE runs ADD COLUMN inputs TEXT; "
             "ALTER TABLE runs ADD COLUMN plan TEXT; UPDATE runs SET (tools, inputs, plan) = "
             "(SELECT tools, inputs, plan FROM run_texts WHERE run = id); DROP TABLE run_texts; "
-            "DROP TABLE run_bytes; DROP TABLE keys; ALTER TABLE calls DROP COLUMN changed; PRAGMA "
+            "DROP TABLE run_bytes; DROP TABLE keys; DROP TABLE standings; DROP TABLE kept_pins; "
+            "DROP TABLE kept_cautions; ALTER TABLE calls DROP COLUMN changed; PRAGMA "
             "user_version = "
             "11");
 }
@@ -1605,7 +1606,7 @@ static void the_texts_of_runs_are_counted(void **state) {
     assert_ok(store_run_find(store, NULL, id, see_texts, see_run_node, NULL, &err));
     assert_string_equal(ask_sql("PRAGMA user_version"), "11");
     give(id, "22", STORE_RUN_SUCCEEDED);
-    assert_string_equal(ask_sql("PRAGMA user_version"), "15");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
     assert_ok(store_run_find(store, NULL, id, see_texts, see_run_node, NULL, &err));
     assert_string_equal(bytes_of_runs(), "8");
     assert_string_equal(ask_sql("SELECT party FROM run_bytes"), "ann");
@@ -1897,7 +1898,7 @@ static void a_file_of_the_first_form_is_upgraded_when_written_to(void **state) {
                  TOOLRACK_E_NOT_FOUND, "none");
     assert_string_equal(ask_sql("PRAGMA user_version"), "1");
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "15");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
     reopen();
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
@@ -2189,7 +2190,7 @@ static void a_file_of_the_second_form_keeps_all_its_rows(void **state) {
     assert_seen(store_statistics_read(store, see_usage, NULL, &err), "");
     assert_string_equal(ask_sql("PRAGMA user_version"), "2");
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "15");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
     reopen();
     assert_seen(read_all(), second_rows);
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
@@ -2207,7 +2208,8 @@ static void see_token(void *user, const struct store_token *token) {
 /* What a toolrack of schema 7 leaves. */
 static void make_seventh_form(void) {
     run_sql("DROP TABLE runs; DROP TABLE run_nodes; DROP TABLE selection_key; DROP TABLE vectors; "
-            "DROP TABLE run_texts; DROP TABLE keys; "
+            "DROP TABLE run_texts; DROP TABLE keys; DROP TABLE standings; DROP TABLE kept_pins; "
+            "DROP TABLE kept_cautions; "
             "ALTER TABLE calls DROP COLUMN run; ALTER TABLE calls DROP COLUMN changed; DROP TABLE "
             "run_agreed; DROP TABLE run_bytes; "
             "PRAGMA user_version = 7");
@@ -2267,7 +2269,7 @@ static void a_file_of_the_fourth_form_gets_tokens_and_tasks(void **state) {
     assert_ok(store_approval_find(store, &bobs, "mail", found, &err));
     assert_string_equal(ask_sql("PRAGMA user_version"), "4");
     assert_ok(store_token_add(store, &token, &err));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "15");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
     reopen();
     assert_seen(store_tokens_read(store, see_token, NULL, &err), "ci ci-1 add\nfile_* 7;");
     assert_seen(read_approvals(), "move@1.0.0 - ann 2;send@1.0.0 c1 ann 1;");
@@ -2320,7 +2322,7 @@ static void old_rows_are_bound_to_the_first_owner(void **state) {
     assert_ok(record("mail", "official:/a", true, "wipe"));
     assert_ok(record("mail", "community:/b", false, "wipe"));
     assert_ok(record("bad", "community:/b", true, "fail"));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "15");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
     reopen();
     assert_seen(store_pins_read(store, "mail official:/a", NULL, see_pin, NULL, &err),
                 "mail official:/a wipe@1 0 Wipe {} 1000000 ann;");
@@ -2351,7 +2353,7 @@ static void old_calls_of_a_file_of_the_fifth_form_are_bound(void **state) {
     assert_string_equal(indexes_of_calls(), "calls_that_failed,calls_of_ids");
     reopen();
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "15");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
     assert_string_equal(indexes_of_calls(), "calls_that_failed");
     assert_string_equal(ask_sql("SELECT group_concat(plugin) FROM calls"), "mail,bad,p app");
     assert_string_equal(ask_sql("SELECT group_concat(call) FROM unbound_calls"), "1,2");
@@ -2383,7 +2385,7 @@ static void records_of_names_are_bound_to_the_first_owner(void **state) {
     assert_string_equal(ask_sql("PRAGMA user_version"), "3");
     /* Written to, and no owner is known yet. */
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "15");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
     assert_bound(unbound);
     assert_ok(record("mail", "official:/a", true, "wipe"));
     assert_bound(bound);
@@ -2519,7 +2521,7 @@ static void a_call_upgrades_a_file_of_the_first_form(void **state) {
     make_first_form();
     reopen();
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "15");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
     assert_seen(read_all(), "tool off -1;");
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
 }
@@ -2768,8 +2770,8 @@ static void a_newer_file_is_left_alone(void **state) {
     open_store();
     assert_ok(grant("wipe", 0));
     /* Upgraded by another process under this one's feet. */
-    run_sql("PRAGMA user_version = 16");
-    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 16");
+    run_sql("PRAGMA user_version = 17");
+    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 17");
     assert_error(read_grants(), TOOLRACK_E_IO, "was written by a newer toolrack");
     open_store();
     assert_error(err.code, TOOLRACK_E_IO, "was written by a newer toolrack");
@@ -2967,7 +2969,7 @@ static void write_at_once(void) {
         assert_int_equal(wait_for(children[i]), 0);
     }
     assert_string_equal(ask_sql("SELECT count(*) FROM grants"), "8");
-    assert_string_equal(ask_sql("PRAGMA user_version"), "15");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
     assert_string_equal(ask_sql("PRAGMA integrity_check"), "ok");
 }
 
@@ -3174,7 +3176,7 @@ static int fill_disk(const char *message) {
 }
 
 static int full_disk_child(void) {
-    return mount_small_disk(dir, "size=704k,mode=0700")
+    return mount_small_disk(dir, "size=744k,mode=0700")
                    ? fill_disk("the disk is full; make room and do it again")
                    : CHILD_SKIPS;
 }
@@ -3366,7 +3368,7 @@ static void every_allocation_may_fail(void **state) {
         assert_int_equal(visited, code == 0 ? 1 : 0);
         /* Old or new, and nothing between. */
         assert_string_equal(ask_sql("SELECT group_concat(integrity_check) || "
-                                    "((SELECT user_version FROM pragma_user_version) = 1 + 14 * "
+                                    "((SELECT user_version FROM pragma_user_version) = 1 + 15 * "
                                     "(SELECT count(*) FROM sqlite_schema WHERE name = 'grants')) "
                                     "FROM pragma_integrity_check"),
                             "ok1");
@@ -3581,7 +3583,7 @@ static void a_file_of_the_sixth_form_gets_selections(void **state) {
     reopen();
     assert_seen(read_selections(0), "");
     assert_ok(put_selection("a1", "ann", "add"));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "15");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
     assert_seen(read_selections(0), "a1 ann 'add 1 and 2' add 0-0 -;");
     assert_seen(read_grants(), "wipe 0 ann 1000000;");
 }
@@ -3698,7 +3700,7 @@ static void a_file_of_the_seventh_form_gets_vectors(void **state) {
     reopen();
     assert_seen(find_vectors(1, 1), "");
     assert_ok(put_vector(1, one, 1));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "15");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
     assert_seen(find_vectors(1, 1), "1: 1;");
     /* Its id was made without a key. */
     assert_string_equal(ask_sql("SELECT principal || ' ' || text || ' ' || tool FROM selections "

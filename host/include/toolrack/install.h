@@ -41,7 +41,9 @@ struct toolrack_install_options {
 #define TOOLRACK_INSTALL_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_install_options) }
 
-/** Install a package, or update one that is installed by a newer version.
+/** Install a package, or update one that is installed by a newer version. Of an id the highest
+ * version of all indexes is taken whose key may be. While something is downloaded, or `agree` has
+ * not returned, others may install: if they change the same package, or its key, this fails.
  *
  * @param ret_report  receives a reference, to be released by toolrack_text_unref(): the report
  *                    above with `changed`: false if exactly that is installed already; and
@@ -49,10 +51,11 @@ struct toolrack_install_options {
  *                    as another plugin that has its id; or NULL
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_PERMISSION_DENIED: its key is not known or does not
  *         sign its id, an index is signed by another key than before, or nobody agreed;
- *         TOOLRACK_E_REFUSED: unsigned, damaged, a downgrade, an expired index, or not what its
- *         manifest or the index says; TOOLRACK_E_INVALID: it is no package; TOOLRACK_E_EXISTS:
- *         another process installs at the moment; TOOLRACK_E_LIMIT_EXCEEDED, TOOLRACK_E_TIMEOUT,
- *         TOOLRACK_E_IO, TOOLRACK_E_NO_MEMORY. On failure nothing is changed. */
+ *         TOOLRACK_E_REFUSED: unsigned, damaged, a downgrade, an expired index or one of the
+ *         future, the id of a bundled plugin, or not what its manifest or the index says;
+ *         TOOLRACK_E_INVALID: it is no package; TOOLRACK_E_EXISTS: another process installs at the
+ *         moment, or has changed the same package meanwhile; TOOLRACK_E_LIMIT_EXCEEDED,
+ * TOOLRACK_E_TIMEOUT, TOOLRACK_E_IO, TOOLRACK_E_NO_MEMORY. On failure nothing is changed. */
 TOOLRACK_API int toolrack_install(struct toolrack *host,
                                   const struct toolrack_install_options *options,
                                   struct toolrack_text **ret_report, struct toolrack_error *err);
@@ -75,7 +78,8 @@ TOOLRACK_API int toolrack_update(struct toolrack *host,
 TOOLRACK_API int toolrack_uninstall(struct toolrack *host, const char *id, const char *who,
                                     struct toolrack_text **ret_report, struct toolrack_error *err);
 
-/** Go back to the version of a package that was installed before.
+/** Go back to the version of a package that was installed before. What was approved of the plugin
+ * is again what it was then.
  * @param ret_report  a JSON object: id, version, from (the version that was gone back from); or
  * NULL
  * @return as toolrack_uninstall(); TOOLRACK_E_NOT_FOUND also when there is no version before. */

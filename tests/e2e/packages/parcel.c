@@ -22,10 +22,22 @@ TR_TOOL(weigh, "Weigh a parcel", TR_I32, (TR_I32, grams, "weight"))
 #define DESCRIPTION "Say which version of it this is"
 #endif
 
+#elif VERSION == 4
+
+#define VERSION_TEXT "1.4.0"
+#define DESCRIPTION  ("Say which version this is", .permission = TR_CONFIRM)
+
 #else
 
 #define VERSION_TEXT "1.2.0"
-#define DESCRIPTION  "Say which version this is"
+#ifdef CHATTY
+/* 300 characters and more. */
+#define TEN         "0123456789"
+#define FIFTY       TEN TEN TEN TEN TEN
+#define DESCRIPTION "Say much " FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY "the end"
+#else
+#define DESCRIPTION "Say which version this is"
+#endif
 
 #endif
 
