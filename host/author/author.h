@@ -24,7 +24,9 @@ struct author_test {
     const char *const *grants; /* capabilities that the plugin is allowed, as "allow" in the
                                   configuration has them, and their number */
     size_t grant_count;
-    bool allows_dangerous; /* tools that need a person's consent or a grant are called too */
+    const char *settings;      /* of the plugin, the text of a JSON object; NULL: none */
+    const char *settings_word; /* as the command was given them */
+    bool allows_dangerous;     /* tools that need a person's consent or a grant are called too */
 };
 
 /** What was found. */
@@ -40,6 +42,13 @@ struct author_report;
 int author_test(const struct author_test *options, struct author_report **ret,
                 struct toolrack_error *err);
 void author_report_free(struct author_report *report);
+
+/** Have the runtime in this process that a plugin built with ThreadSanitizer needs: this command
+ * starts again with it, before anything else is done. For any other file nothing is done.
+ *
+ * @return 0: it may be tested; TOOLRACK_E_IO: the runtime is not on this machine;
+ *         TOOLRACK_E_INVALID: it needs one that no program can have; TOOLRACK_E_NO_MEMORY. */
+int author_have_runtime(const char *file, struct toolrack_error *err);
 
 /** Whether a rule failed; a warning is no failure. */
 bool author_report_failed(const struct author_report *report);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "author/place.h"
+#include "author/tsan.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -37,6 +38,8 @@
  */
 #define LINE_LENGTH_MAX (16u * SAMPLE_LENGTH_MAX)
 #define REPORT_MAX      ((size_t)256 << 20)
+/* Most processes of a step at a time. For a user that is not root the kernel has a limit too. */
+#define PROCESSES_MAX   256u
 /* How often processes that a step has left are looked for: each may have begun another one. */
 #define ENDS_MAX        10000u
 #define DOING_ROOM      128u
@@ -46,6 +49,7 @@ struct now {
     atomic_ulong signs;
     size_t tool;
     enum rule rule;
+    bool is_warning;
     char doing[DOING_ROOM];
     char sent[SHOWN_LENGTH_MAX + 8];
 };
@@ -78,6 +82,10 @@ void child_at(struct child *child, size_t tool, const char *sent, const char *do
     (void)snprintf(now->doing, sizeof now->doing, "%s", doing);
     (void)snprintf(now->sent, sizeof now->sent, "%s", sent != NULL ? sent : "");
     (void)atomic_fetch_add(&now->signs, 1);
+}
+
+void child_warn(struct child *child) {
+    child->now->is_warning = true;
 }
 
 enum rule child_rule(const struct child *child) {
@@ -187,16 +195,33 @@ void child_is_bad(struct child *child, size_t sample) {
     send_number(child, "bad", sample);
 }
 
+/* How many tasks the machine has, as /proc/loadavg says: running and all. */
+static rlim_t count_tasks(void) {
+    char text[128] = "";
+    CLEANUP(closep) int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    const char *slash = length > 0 ? strchr(text, '/') : NULL;
+    return slash != NULL ? (rlim_t)strtoul(slash + 1, NULL, 10) : 0;
+}
+
 /* A core file of each crash would fill the disk. Where memory is used up all the same, the kernel
  * takes it from here and not from the author's editor. */
 static void limit(void) {
     struct rlimit none = {0, 0};
     struct rlimit memory = {MEMORY_MAX, MEMORY_MAX};
     struct rlimit file = {FILE_LENGTH_MAX, FILE_LENGTH_MAX};
+    struct rlimit tasks = {0};
+    if (getrlimit(RLIMIT_NPROC, &tasks) == 0) { /* it counts all of the user's */
+        rlim_t most = count_tasks() + PROCESSES_MAX;
+        tasks.rlim_cur = most < tasks.rlim_max ? most : tasks.rlim_max;
+        (void)setrlimit(RLIMIT_NPROC, &tasks);
+    }
     CLEANUP(closep) int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     (void)!write(fd, "1000", 4);
     (void)setrlimit(RLIMIT_CORE, &none);
-    (void)setrlimit(RLIMIT_AS, &memory);
+    if (!tsan_is_here()) { /* whose runtime maps terabytes */
+        (void)setrlimit(RLIMIT_AS, &memory);
+    }
     (void)setrlimit(RLIMIT_FSIZE, &file);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
@@ -359,9 +384,32 @@ static double memory_left(void) {
                                        : 16;
 }
 
-/* Follow the child until it has ended, or shows no sign of life. Processes that it left may hold
- * the pipe. @return whether it was given up */
-static bool follow(struct watching *watching, pid_t pid, int fd) {
+/* How many processes there are below one, up to `max`; what cannot be read has none. */
+static unsigned count_below(pid_t pid, unsigned max) {
+    char path[64];
+    char pids[16384];
+    unsigned count = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, pids, sizeof pids - 1) : 0;
+    pids[length > 0 ? length : 0] = '\0';
+    for (char *at = pids, *end; length > 0 && count < max; at = end) {
+        long below = strtol(at, &end, 10);
+        if (end == at || below <= 0) {
+            break;
+        }
+        count++;
+        count += count < max ? count_below((pid_t)below, max - count) : 0;
+    }
+    return count;
+}
+
+/* Why a child was not waited for any more. */
+enum end { END_ITSELF, END_SLOW, END_TALKS, END_MEMORY, END_PROCESSES };
+
+/* Follow the child until it has ended, or shows no sign of life, or takes too much. Processes that
+ * it left may hold the pipe. */
+static enum end follow(struct watching *watching, pid_t pid, int fd) {
     CLEANUP(buf_finish) struct buf bytes = BUF_INIT;
     CLEANUP(closep) int handle = (int)syscall(SYS_pidfd_open, pid, 0);
     uint64_t patience_ns =
@@ -377,32 +425,55 @@ static bool follow(struct watching *watching, pid_t pid, int fd) {
         (void)poll(waits, ARRAY_LENGTH(waits), LOOK_MS);
         bool has_exited = waits[1].revents != 0;
         is_open = is_open && read_some(watching, fd, &bytes);
-        double left = memory_left(); /* no limit of a process counts the files in memory it holds */
-        bool takes_too_much = left < 1 && left < left_before - 1;
-        bool says_too_much = bytes.length > LINE_LENGTH_MAX || watching->length > REPORT_MAX;
         if (has_exited || (handle < 0 && !is_open)) {
-            return false;
+            return END_ITSELF;
         }
         unsigned long now = atomic_load(&watching->now->signs);
         seen_ns = now != signs ? clock_now_ns() : seen_ns;
         signs = now;
-        if (child_interrupted() || says_too_much || takes_too_much ||
-            clock_now_ns() - seen_ns > patience_ns || clock_now_ns() > until_ns) {
-            return true;
+        double left = memory_left(); /* no limit of a process counts the files in memory it holds */
+        if (left < 1 && left < left_before - 1) {
+            return END_MEMORY;
+        }
+        if (bytes.length > LINE_LENGTH_MAX || watching->length > REPORT_MAX) {
+            return END_TALKS;
+        }
+        /* Its own, and those of which the parent has ended: they are this process's. */
+        if (count_below(getpid(), PROCESSES_MAX + 2) > PROCESSES_MAX) {
+            return END_PROCESSES;
+        }
+        if (child_interrupted() || clock_now_ns() - seen_ns > patience_ns ||
+            clock_now_ns() > until_ns) {
+            return END_SLOW;
         }
     }
 }
 
-static void describe_end(const struct now *now, bool is_hung, int status, struct buf *out) {
-    if (is_hung) {
-        buf_printf(out, "the process did not go on in time and was ended");
-    } else if (WIFSIGNALED(status)) {
-        buf_printf(out, "the process ended by signal %d (%s)", WTERMSIG(status),
-                   strsignal(WTERMSIG(status)));
-    } else {
-        buf_printf(out, "the process ended with exit status %d", WEXITSTATUS(status));
+static void describe_end(const struct now *now, enum end end, int status, struct buf *out) {
+    switch (end) {
+    case END_SLOW: buf_add_text(out, "the process did not go on in time and was ended"); break;
+    case END_TALKS:
+        buf_add_text(out, "the process wrote too much where the test reports and was ended");
+        break;
+    case END_MEMORY:
+        buf_add_text(out, "the process took the memory of the machine and was ended");
+        break;
+    case END_PROCESSES:
+        buf_printf(out, "the process had more than %u processes and was ended", PROCESSES_MAX);
+        break;
+    case END_ITSELF:
+        if (WIFSIGNALED(status)) {
+            buf_printf(out, "the process ended by signal %d (%s)", WTERMSIG(status),
+                       strsignal(WTERMSIG(status)));
+        } else {
+            buf_printf(out, "the process ended with exit status %d", WEXITSTATUS(status));
+        }
+        break;
     }
     buf_printf(out, ", %s", now->doing);
+    if (end == END_SLOW) {
+        buf_add_text(out, "; --timeout MS gives a call more time, --runs N makes fewer calls");
+    }
 }
 
 /* What a step left are children of this process now, since it is their reaper (child_run()): also
@@ -431,7 +502,7 @@ static void end_what_is_left(void) {
 
 /* What the plugin can still change is copied, and made safe to read. */
 static struct now take_now(const struct now *shared, enum rule rule) {
-    struct now ret = {.tool = shared->tool, .rule = shared->rule};
+    struct now ret = {.tool = shared->tool, .rule = shared->rule, .is_warning = shared->is_warning};
     memcpy(ret.doing, shared->doing, sizeof ret.doing - 1);
     memcpy(ret.sent, shared->sent, sizeof ret.sent - 1);
     ret.rule = (unsigned)ret.rule < RULE_COUNT ? ret.rule : rule;
@@ -461,7 +532,7 @@ static bool run_once(struct session *session, enum rule rule, step_function *ste
     }
     (void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
     struct watching watching = {.session = session, .now = shared};
-    bool is_hung = follow(&watching, pid, fds[0]);
+    enum end end = follow(&watching, pid, fds[0]);
     closep(&fds[0]);
     int status = 0;
     (void)kill(-pid, SIGKILL);
@@ -474,9 +545,9 @@ static bool run_once(struct session *session, enum rule rule, step_function *ste
     }
     const struct now now = take_now(shared, rule);
     CLEANUP(buf_finish) struct buf came = BUF_INIT;
-    describe_end(&now, is_hung, status, &came);
+    describe_end(&now, end, status, &came);
     bool has_tool = now.tool < session->tool_count;
-    session_find(session, now.rule, false, has_tool ? session->tools[now.tool].name : NULL,
+    session_find(session, now.rule, now.is_warning, has_tool ? session->tools[now.tool].name : NULL,
                  now.sent[0] != '\0' ? now.sent : NULL, came.failed ? "it ended" : came.data);
     for (size_t i = 0; now.rule == RULE_ISOLATION && i < session->sample_count; i++) {
         session->samples[i].is_bad =

@@ -28,6 +28,9 @@ size_t child_first(const struct child *child);
 /** Say what is done now, for the case that it does not come back; counts as a sign of life. */
 void child_at(struct child *child, size_t tool, const char *sent, const char *doing);
 
+/** What ends the process from now on is a warning: it may not be the plugin's fault. */
+void child_warn(struct child *child);
+
 /** The rule that the end of the process breaks. */
 enum rule child_rule(const struct child *child);
 

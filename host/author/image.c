@@ -18,8 +18,9 @@
 #include "toolrack/plugin.h"
 
 /* The plugin's calls of malloc() and its like go through slots of its own image, which the loader
- * has filled in. Each is set to a function of this file. So neither the host's allocations nor
- * those of libraries fail: only the plugin's own code is tested. */
+ * has filled in. Each is set to a function of this file, or each of the libraries that came with
+ * the plugin. The host's allocations do not fail, nor those of libraries that the host has itself,
+ * such as libc. */
 
 #if defined(__x86_64__)
 #define RELOCATION_SLOT R_X86_64_JUMP_SLOT
@@ -33,7 +34,6 @@
 
 struct found {
     uintptr_t base;
-    const ElfW(Dyn) * dynamic;
     const struct tr_plugin *plugin;
 };
 
@@ -53,11 +53,6 @@ static int look(struct dl_phdr_info *info, size_t size, void *user) {
         (uintptr_t)where.dli_fbase == info->dlpi_addr && plugin->magic == TR_MAGIC) {
         found->base = info->dlpi_addr;
         found->plugin = plugin;
-        for (int i = 0; i < info->dlpi_phnum; i++) {
-            if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
-                found->dynamic = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-            }
-        }
     }
     (void)dlclose(handle);
     return found->plugin != NULL;
@@ -155,6 +150,25 @@ static const struct hook {
         {"asprintf", (void (*)(void))fail_asprintf},
 };
 
+/* The images that were here before the plugin. */
+#define IMAGES_MAX 1024u
+static uintptr_t known[IMAGES_MAX];
+static size_t known_count;
+
+static int remember(struct dl_phdr_info *info, size_t size, void *user) {
+    (void)size;
+    (void)user;
+    if (known_count < IMAGES_MAX) {
+        known[known_count++] = info->dlpi_addr;
+    }
+    return 0;
+}
+
+void image_remember(void) {
+    known_count = 0;
+    (void)dl_iterate_phdr(remember, NULL);
+}
+
 #ifdef RELOCATION_SLOT
 
 static bool set_slot(uintptr_t slot, void (*function)(void)) {
@@ -177,9 +191,10 @@ static uintptr_t entry(const ElfW(Dyn) * dynamic, ElfW(Sxword) tag) {
     return 0;
 }
 
-static unsigned hook_table(const struct found *found, uintptr_t table, size_t size) {
-    const ElfW(Sym) *symbols = (const ElfW(Sym) *)entry(found->dynamic, DT_SYMTAB);
-    const char *names = (const char *)entry(found->dynamic, DT_STRTAB);
+static unsigned hook_table(uintptr_t base, const ElfW(Dyn) * dynamic, uintptr_t table,
+                           size_t size) {
+    const ElfW(Sym) *symbols = (const ElfW(Sym) *)entry(dynamic, DT_SYMTAB);
+    const char *names = (const char *)entry(dynamic, DT_STRTAB);
     const ElfW(Rela) *relocations = (const ElfW(Rela) *)table;
     unsigned count = 0;
     for (size_t i = 0; table != 0 && i < size / sizeof *relocations; i++) {
@@ -190,27 +205,65 @@ static unsigned hook_table(const struct found *found, uintptr_t table, size_t si
         }
         for (size_t k = 0; k < ARRAY_LENGTH(hooks); k++) {
             if (strcmp(hooks[k].name, name) == 0) {
-                count += set_slot(found->base + relocations[i].r_offset, hooks[k].function);
+                count += set_slot(base + relocations[i].r_offset, hooks[k].function);
             }
         }
     }
     return count;
 }
 
-bool image_count_allocations(void) {
+static bool is_known(uintptr_t base) {
+    for (size_t i = 0; i < known_count; i++) {
+        if (known[i] == base) {
+            return true;
+        }
+    }
+    return known_count == IMAGES_MAX; /* perhaps one of those that are not remembered */
+}
+
+/* Which images are hooked, and how many slots were. */
+struct hooking {
+    uintptr_t plugin;
+    bool of_libraries;
+    unsigned count;
+};
+
+static int hook_image(struct dl_phdr_info *info, size_t size, void *user) {
+    struct hooking *hooking = user;
+    bool is_plugin = info->dlpi_addr == hooking->plugin;
+    const ElfW(Dyn) *dynamic = NULL;
+    (void)size;
+    if (hooking->of_libraries ? is_plugin || is_known(info->dlpi_addr) : !is_plugin) {
+        return 0;
+    }
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
+            dynamic = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+        }
+    }
+    if (dynamic != NULL) {
+        hooking->count += hook_table(info->dlpi_addr, dynamic, entry(dynamic, DT_JMPREL),
+                                     entry(dynamic, DT_PLTRELSZ)) +
+                          hook_table(info->dlpi_addr, dynamic, entry(dynamic, DT_RELA),
+                                     entry(dynamic, DT_RELASZ));
+    }
+    return 0;
+}
+
+bool image_count_allocations(bool of_libraries) {
     struct found found;
-    if (!find(&found) || found.dynamic == NULL) {
+    if (!find(&found)) {
         return false;
     }
-    unsigned count =
-            hook_table(&found, entry(found.dynamic, DT_JMPREL), entry(found.dynamic, DT_PLTRELSZ)) +
-            hook_table(&found, entry(found.dynamic, DT_RELA), entry(found.dynamic, DT_RELASZ));
-    return count > 0;
+    struct hooking hooking = {.plugin = found.base, .of_libraries = of_libraries};
+    (void)dl_iterate_phdr(hook_image, &hooking);
+    return hooking.count > 0;
 }
 
 #else
 
-bool image_count_allocations(void) {
+bool image_count_allocations(bool of_libraries) {
+    (void)of_libraries;
     (void)hooks;
     return false;
 }

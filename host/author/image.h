@@ -8,9 +8,13 @@
  */
 bool image_flags(uint32_t *ret);
 
-/** Let the allocations that the plugin itself makes, by the functions of libc, be counted from now
- * on. @return false: it makes none, or its calls cannot be led elsewhere. */
-bool image_count_allocations(void);
+/** Remember what is loaded now, before the plugin is. */
+void image_remember(void);
+
+/** Let the allocations be counted from now on that the plugin makes by the functions of libc, or
+ * those of the libraries that were loaded with it, since image_remember().
+ * @return false: none are made, or the calls cannot be led elsewhere. */
+bool image_count_allocations(bool of_libraries);
 
 /** Begin to count at zero; the nth allocation from here on fails (0: none). */
 void image_fail(uint64_t nth);

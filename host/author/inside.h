@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "author/author.h"
 
@@ -54,6 +55,9 @@ enum rule {
 #define SAMPLES_MAX       8u
 /* A call that takes longer is not made again but to be ended. */
 #define QUICK_NS          100000000u
+/* Larger files are no plugins for a host either, and the copy of a file with holes could fill the
+ * disk. */
+#define FILE_SIZE_MAX     ((off_t)1 << 30)
 /* Longest arguments and results that are shown or sent between the processes. */
 #define SHOWN_LENGTH_MAX  400u
 #define SAMPLE_LENGTH_MAX 65536u

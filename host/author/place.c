@@ -12,11 +12,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-#define FOLDER_MODE   0700
-/* Larger ones are no plugins for a host either, and the copy of a file with holes could fill the
- * disk. */
-#define FILE_SIZE_MAX ((off_t)1 << 30)
-
+#define FOLDER_MODE      0700
 /* Most descriptors that removing the folder takes. */
 #define WALK_DESCRIPTORS 16
 
@@ -137,6 +133,11 @@ static void write_configuration(const struct session *session, bool in_process, 
             buf_add_json_string(out, options->grants[i], strlen(options->grants[i]));
         }
         buf_add_text(out, "]}}");
+        if (options->settings != NULL) {
+            buf_add_text(out, ", \"plugins\": {");
+            buf_add_json_string(out, session->plugin, strlen(session->plugin));
+            buf_printf(out, ": %s}", options->settings);
+        }
     }
     buf_add_text(out, "}\n");
 }

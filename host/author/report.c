@@ -26,9 +26,10 @@ static const char *why_skipped(const struct session *session, enum rule rule) {
            : rule == RULE_EXAMPLES || rule == RULE_REPEATABLE
                    ? "no tool that is called has an example for it"
            : rule == RULE_IDEMPOTENT || rule == RULE_READ_ONLY ? "no tool that is called claims it"
-           : rule == RULE_OUT_OF_MEMORY                        ? "its calls allocate no memory"
-           : rule == RULE_CANCEL                               ? "no tool obeyed its deadline"
-                                                               : "no call of it can be made again";
+           : rule == RULE_OUT_OF_MEMORY
+                   ? "neither its calls nor libraries of its own allocate memory"
+           : rule == RULE_CANCEL ? "no tool obeyed its deadline"
+                                 : "no call of it can be made again";
 }
 
 bool author_report_failed(const struct author_report *report) {
@@ -56,6 +57,10 @@ static void add_command(const struct session *session, enum rule rule, struct bu
         buf_add_text(out, " --grant");
         done = done && command_add_word(out, options->grants[i]);
     }
+    if (options->settings_word != NULL) {
+        buf_add_text(out, " --settings");
+        done = done && command_add_word(out, options->settings_word);
+    }
     buf_add_text(out, options->allows_dangerous ? " --allow-dangerous" : "");
     if (!done) {
         buf_truncate(out, begin);
@@ -69,6 +74,19 @@ static void add_shown(struct buf *out, const char *label, const char *text) {
         buf_add_text(out, label);
         text_add_line(out, text, strlen(text));
         buf_add_char(out, '\n');
+    }
+}
+
+/* What came may have lines of its own, as a report of a sanitizer has. */
+static void add_came(struct buf *out, const char *came) {
+    const char *label = "           came: ";
+    for (const char *line = came; line != NULL && *line != '\0';) {
+        size_t length = strcspn(line, "\n");
+        buf_add_text(out, label);
+        text_add_line(out, line, length);
+        buf_add_char(out, '\n');
+        label = "             ";
+        line += length + (line[length] == '\n');
     }
 }
 
@@ -90,7 +108,7 @@ static void write_rule(const struct session *session, enum rule rule, struct buf
         const struct finding *finding = &outcome->findings[i];
         add_shown(out, "           tool: ", finding->tool);
         add_shown(out, "           sent: ", finding->sent);
-        add_shown(out, "           came: ", finding->came);
+        add_came(out, finding->came);
     }
     if (outcome->more > 0) {
         buf_printf(out, "           and %llu more\n", (unsigned long long)outcome->more);

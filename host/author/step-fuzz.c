@@ -158,10 +158,25 @@ static size_t count_samples(const struct session *session, size_t tool) {
     return count;
 }
 
+/* Calls that the tool fails, of each rule: what it leaves behind there is looked for, too. */
+#define FAILURES_MAX 2u
+
+static void keep_failure(struct bench *bench, size_t tool, const char *arguments,
+                         const struct answer *answer, unsigned *kept) {
+    if (answer->code != 0 && answer->is_from_tool && !answer->is_dead && answer->has_begun &&
+        *kept < FAILURES_MAX) {
+        (*kept)++;
+        child_add_sample(bench->child, &(struct sample){.tool = tool,
+                                                        .arguments = (char *)(uintptr_t)arguments,
+                                                        .ns = answer->ns});
+    }
+}
+
 static void try_valid(struct bench *bench, size_t tool) {
     struct session *session = bench->session;
     struct cases cases;
     size_t kept = count_samples(session, tool);
+    unsigned failures = 0;
     uint32_t made = 0;
     cases_begin(&cases, bench, tool, RULE_FUZZ_VALID);
     for (; made < session->runs && !session->tools[tool].is_given_up; made++) {
@@ -173,12 +188,16 @@ static void try_valid(struct bench *bench, size_t tool) {
             break;
         }
         send_call(bench, tool, arguments, &answer);
-        if (judge(bench, RULE_FUZZ_VALID, tool, arguments, &answer) && kept < SAMPLES_MAX) {
+        bool goes_on = judge(bench, RULE_FUZZ_VALID, tool, arguments, &answer);
+        if (goes_on && kept < SAMPLES_MAX) {
             kept++;
+            failures += answer.code != 0;
             child_add_sample(bench->child, &(struct sample){.tool = tool,
                                                             .arguments = arguments,
                                                             .result = answer.result,
                                                             .ns = answer.ns});
+        } else if (goes_on) {
+            keep_failure(bench, tool, arguments, &answer, &failures);
         }
         answer_finish(&answer);
     }
@@ -216,6 +235,7 @@ void step_valid(struct child *child, struct session *session) {
 static void try_boundary(struct bench *bench, size_t tool) {
     struct session *session = bench->session;
     struct cases cases;
+    unsigned failures = 0;
     uint32_t made = 0;
     cases_begin(&cases, bench, tool, RULE_FUZZ_BOUNDARY);
     (void)cases_make(&cases, RULE_FUZZ_BOUNDARY);
@@ -230,7 +250,9 @@ static void try_boundary(struct bench *bench, size_t tool) {
         }
         made++;
         send_call(bench, tool, arguments, &answer);
-        (void)judge(bench, RULE_FUZZ_BOUNDARY, tool, arguments, &answer);
+        if (judge(bench, RULE_FUZZ_BOUNDARY, tool, arguments, &answer)) {
+            keep_failure(bench, tool, arguments, &answer, &failures);
+        }
         answer_finish(&answer);
     }
     child_count(bench->child, RULE_FUZZ_BOUNDARY, made);
@@ -243,19 +265,20 @@ void step_boundary(struct child *child, struct session *session) {
 
 /* Arguments that do not fit must be refused before they reach the tool; where the schema allows
  * them, the tool must stand them. */
-static void send_wrong(struct bench *bench, size_t tool, const char *arguments) {
+static void send_wrong(struct bench *bench, size_t tool, const char *arguments,
+                       unsigned *failures) {
     struct answer answer;
     bool fits = bench_fits(bench, tool, arguments);
     send_call(bench, tool, arguments, &answer);
     if (!fits && answer.code == 0) {
         find_answer(bench, RULE_FUZZ_INVALID, tool, arguments, &answer);
-    } else {
-        (void)judge(bench, RULE_FUZZ_INVALID, tool, arguments, &answer);
+    } else if (judge(bench, RULE_FUZZ_INVALID, tool, arguments, &answer)) {
+        keep_failure(bench, tool, arguments, &answer, failures);
     }
     answer_finish(&answer);
 }
 
-static void send_deep(struct bench *bench, size_t tool) {
+static void send_deep(struct bench *bench, size_t tool, unsigned *failures) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     buf_add_text(&text, "{\"a\":");
     for (unsigned i = 0; i < DEEP; i++) {
@@ -266,20 +289,21 @@ static void send_deep(struct bench *bench, size_t tool) {
     }
     buf_add_char(&text, '}');
     if (!text.failed) {
-        send_wrong(bench, tool, text.data);
+        send_wrong(bench, tool, text.data, failures);
     }
 }
 
 static void try_invalid(struct bench *bench, size_t tool) {
     struct session *session = bench->session;
     struct cases cases;
+    unsigned failures = 0;
     uint32_t made = 0;
     for (size_t i = 0; i < ARRAY_LENGTH(broken_texts) && !session->tools[tool].is_given_up; i++) {
-        send_wrong(bench, tool, broken_texts[i]);
+        send_wrong(bench, tool, broken_texts[i], &failures);
         made++;
     }
     if (!session->tools[tool].is_given_up) {
-        send_deep(bench, tool);
+        send_deep(bench, tool, &failures);
         made++;
     }
     cases_begin(&cases, bench, tool, RULE_FUZZ_INVALID);
@@ -289,7 +313,7 @@ static void try_invalid(struct bench *bench, size_t tool) {
         if (arguments == NULL) {
             break;
         }
-        send_wrong(bench, tool, arguments);
+        send_wrong(bench, tool, arguments, &failures);
         made++;
     }
     child_count(bench->child, RULE_FUZZ_INVALID, made);

@@ -413,7 +413,7 @@ void step_late(struct child *child, struct session *session) {
 
 /* ------------------------------------------------------------- out of memory */
 
-static void fail_each(struct bench *bench, const struct sample *sample) {
+static void fail_each(struct bench *bench, const struct sample *sample, const char *whose) {
     struct answer answer;
     image_fail(0);
     bench_call(bench, sample->tool, sample->arguments, TOOLRACK_NO_DEADLINE, &answer);
@@ -421,8 +421,8 @@ static void fail_each(struct bench *bench, const struct sample *sample) {
     answer_finish(&answer);
     for (uint64_t nth = 1; nth <= count && nth <= FAILURES_MAX; nth++) {
         char doing[96];
-        (void)snprintf(doing, sizeof doing, "when allocation %llu of the call failed",
-                       (unsigned long long)nth);
+        (void)snprintf(doing, sizeof doing, "when allocation %llu of %s failed",
+                       (unsigned long long)nth, whose);
         bench->doing = doing;
         image_fail(nth);
         bench_call(bench, sample->tool, sample->arguments, TOOLRACK_NO_DEADLINE, &answer);
@@ -433,12 +433,13 @@ static void fail_each(struct bench *bench, const struct sample *sample) {
     child_count(bench->child, RULE_OUT_OF_MEMORY, count < FAILURES_MAX ? count : FAILURES_MAX);
 }
 
-void step_out_of_memory(struct child *child, struct session *session) {
+static void fail_allocations(struct child *child, struct session *session, bool of_libraries) {
     struct bench bench;
     bool is_hooked = false;
     if (!bench_open(&bench, child, session, true)) {
         return;
     }
+    image_remember();
     for (size_t tool = child_first(child); tool < session->tool_count; tool++) {
         const struct sample *sample = first_sample(session, tool);
         struct answer answer;
@@ -447,11 +448,19 @@ void step_out_of_memory(struct child *child, struct session *session) {
         }
         bench_call(&bench, tool, sample->arguments, TOOLRACK_NO_DEADLINE, &answer);
         answer_finish(&answer);
-        if (!is_hooked && !image_count_allocations()) {
-            child_skip(child, RULE_OUT_OF_MEMORY, NULL, "its code allocates no memory");
+        is_hooked = is_hooked || image_count_allocations(of_libraries);
+        if (!is_hooked) {
             break;
         }
-        is_hooked = true;
-        fail_each(&bench, sample);
+        fail_each(&bench, sample, of_libraries ? "a library that it uses" : "the call");
     }
+}
+
+void step_out_of_memory(struct child *child, struct session *session) {
+    fail_allocations(child, session, false);
+}
+
+void step_out_of_memory_libraries(struct child *child, struct session *session) {
+    child_warn(child);
+    fail_allocations(child, session, true);
 }

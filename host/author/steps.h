@@ -27,8 +27,10 @@ step_function step_locale;
 step_function step_environment;
 step_function step_reload;
 step_function step_parallel;
+step_function step_race; /* parallel, of a build with ThreadSanitizer */
 step_function step_late; /* deadline, cancel */
 step_function step_out_of_memory;
+step_function step_out_of_memory_libraries; /* the same rule: its libraries */
 
 /* A call that takes longer is asked to end before it does. */
 #define LATE_NS 30000000u

@@ -8,6 +8,7 @@
 #include "author/place.h"
 #include "author/report.h"
 #include "author/steps.h"
+#include "author/tsan.h"
 #include "base/cleanup.h"
 #include "base/command.h"
 
@@ -109,6 +110,7 @@ static const struct {
         {RULE_ENVIRONMENT, step_environment},
         {RULE_PARALLEL, step_parallel},
         {RULE_OUT_OF_MEMORY, step_out_of_memory},
+        {RULE_OUT_OF_MEMORY, step_out_of_memory_libraries},
 };
 
 static bool wants(const struct session *session, enum rule first, enum rule last) {
@@ -148,7 +150,34 @@ static bool has_late(const struct session *session) {
     return false;
 }
 
+/* Its runtime is in the host's process only, not in workers, and makes each call ten times as
+ * slow: a build without it is what the other rules are for. */
+static void run_sanitized(struct session *session) {
+    for (unsigned rule = 0; rule < RULE_COUNT; rule++) {
+        if (rule != RULE_LOAD && rule != RULE_PARALLEL) {
+            session_skip(session, (enum rule)rule, NULL,
+                         "it was built with ThreadSanitizer, which is for the rule parallel; test "
+                         "a build without it too");
+        }
+    }
+    if (!tsan_is_here()) {
+        session_find(session, RULE_LOAD, false, NULL, NULL,
+                     "it was built with ThreadSanitizer, so only the command test loads it, with "
+                     "the runtime; build it without -fsanitize=thread");
+        session->is_dead = true;
+        return;
+    }
+    child_run(session, RULE_LOAD, step_list);
+    if (!session->is_dead && session->selected[RULE_PARALLEL]) {
+        child_run(session, RULE_PARALLEL, step_race);
+    }
+}
+
 static void run_steps(struct session *session) {
+    if (tsan_is_wanted(session->options->file)) {
+        run_sanitized(session);
+        return;
+    }
     child_run(session, RULE_LOAD, step_list);
     if (!session->is_dead) {
         child_run(session, RULE_LOAD, step_load);
@@ -159,10 +188,12 @@ static void run_steps(struct session *session) {
     }
     child_run(session, RULE_EXAMPLES, step_examples);
     child_run(session, RULE_FUZZ_VALID, step_valid);
-    if (session->selected[RULE_FUZZ_BOUNDARY] || session->selected[RULE_RESULT]) {
+    /* Where what calls leave is looked for, those that fail are wanted, too. */
+    bool leaves = wants(session, RULE_MEMORY, RULE_ENVIRONMENT);
+    if (session->selected[RULE_FUZZ_BOUNDARY] || session->selected[RULE_RESULT] || leaves) {
         child_run(session, RULE_FUZZ_BOUNDARY, step_boundary);
     }
-    if (session->selected[RULE_FUZZ_INVALID]) {
+    if (session->selected[RULE_FUZZ_INVALID] || leaves) {
         child_run(session, RULE_FUZZ_INVALID, step_invalid);
     }
     if (wants(session, RULE_REPEATABLE, RULE_ISOLATION) || session->selected[RULE_PARALLEL]) {
@@ -262,6 +293,10 @@ static int run_session(struct session *session, struct toolrack_error *err) {
     return code < 0 || !child_interrupted()
                    ? code
                    : error_set(err, TOOLRACK_E_CANCELLED, "the test was interrupted");
+}
+
+int author_have_runtime(const char *file, struct toolrack_error *err) {
+    return tsan_is_here() || !tsan_is_wanted(file) ? 0 : tsan_become(file, err);
 }
 
 int author_test(const struct author_test *options, struct author_report **ret,

@@ -115,6 +115,7 @@ struct options {
     struct texts rules;
     struct texts grants;
     const char *junit;
+    const char *settings; /* of a plugin: JSON, or the name of a file */
     bool debug;
     const char *build;
     bool installs;

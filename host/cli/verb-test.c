@@ -75,6 +75,46 @@ static int refuse_options(struct cli *cli) {
                                    "test takes no %s: it has a host of its own; leave it out", why);
 }
 
+/* Longest settings: as a configuration may be. */
+#define SETTINGS_LENGTH_MAX (1024u * 1024)
+
+/* The settings as strict JSON, to be freed; NULL: none are given. */
+static int read_settings(struct cli *cli, char **ret) {
+    const char *word = cli->options.settings;
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    *ret = NULL;
+    if (word == NULL) {
+        return 0;
+    }
+    if (word[0] == '{') {
+        buf_add_text(&text, word);
+    } else {
+        int code = cli_read_file(cli, word, SETTINGS_LENGTH_MAX, &text);
+        if (code < 0) {
+            return code;
+        }
+    }
+    if (text.failed) {
+        return cli_oom(cli);
+    }
+    yyjson_read_err wrong = {0};
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = yyjson_read_opts(
+            text.data != NULL ? text.data : (char *)(uintptr_t) "", text.length,
+            YYJSON_READ_ALLOW_COMMENTS | YYJSON_READ_ALLOW_TRAILING_COMMAS, NULL, &wrong);
+    if (doc == NULL) {
+        return cli_error(cli, TOOLRACK_E_INVALID,
+                         "--settings %s: at byte %zu: %s; give a JSON object",
+                         word[0] == '{' ? "JSON" : word, wrong.pos, wrong.msg);
+    }
+    if (!yyjson_is_obj(yyjson_doc_get_root(doc))) {
+        return cli_error(cli, TOOLRACK_E_INVALID,
+                         "--settings %s is no JSON object; give one, such as {\"key\": 1}", word);
+    }
+    *ret = yyjson_write(doc, 0, NULL);
+    return *ret != NULL ? 0 : cli_oom(cli);
+}
+
 int verb_test(struct cli *cli) {
     const struct options *options = &cli->options;
     CLEANUP(author_report_freep) struct author_report *report = NULL;
@@ -88,6 +128,11 @@ int verb_test(struct cli *cli) {
     if (refuse_options(cli) < 0) {
         return cli_fail_usage(cli);
     }
+    CLEANUP(freep) char *settings = NULL;
+    int code = read_settings(cli, &settings);
+    if (code < 0) {
+        return code == TOOLRACK_E_INVALID ? cli_fail_usage(cli) : cli_fail(cli);
+    }
     const struct author_test test = {.file = options->words.items[0],
                                      .seed = options->seed > 0 ? options->seed : random_seed(),
                                      .runs = options->runs,
@@ -96,8 +141,11 @@ int verb_test(struct cli *cli) {
                                      .only_count = options->rules.count,
                                      .grants = options->grants.items,
                                      .grant_count = options->grants.count,
+                                     .settings = settings,
+                                     .settings_word = options->settings,
                                      .allows_dangerous = options->allow_dangerous};
-    int code = author_test(&test, &report, cli->own);
+    code = author_have_runtime(test.file, cli->own);
+    code = code < 0 ? code : author_test(&test, &report, cli->own);
     code = code == 0 && options->junit != NULL ? write_junit(cli, report) : code;
     if (code < 0) {
         return code == TOOLRACK_E_INVALID ? cli_fail_usage(cli) : cli_fail(cli);

@@ -243,6 +243,8 @@ static const struct option_spec test_options[] = {
          MEMBER(grants)},
         {"allow-dangerous", NULL, "call tools that need consent or a grant, too", OPTION_FLAG,
          MEMBER(allow_dangerous)},
+        {"settings", "JSON|FILE", "the plugin's settings: a JSON object, or a file with one",
+         OPTION_TEXT, MEMBER(settings)},
         {"junit", "FILE", "write the report as JUnit XML to FILE, too", OPTION_TEXT, MEMBER(junit)},
         {0},
 };
@@ -771,6 +773,9 @@ static const char test_details[] =
         "alone. Nothing is kept: state, home, working and temporary folder are temporary, the\n"
         "plugin gets no capabilities but those of --grant, and in the host's process it can\n"
         "write nowhere else, where the kernel has Landlock.\n"
+        "\n"
+        "A plugin that was built with ThreadSanitizer (-fsanitize=thread) is put to the rule\n"
+        "parallel alone, in a process with gcc's runtime; its reports are findings.\n"
         "\n"
         "A finding says what was sent, what came, and the command that repeats it. The exit code\n"
         "is 1 if a rule failed, and 0 otherwise, also with warnings.\n";

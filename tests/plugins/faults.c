@@ -1,4 +1,4 @@
-/* A fault in each tool, which is named after the rule of `toolrack test` that finds it. Each is
+/* A fault in each tool, whose name begins with the rule of `toolrack test` that finds it. Each is
  * sound by all other rules. What multiplies is bounded: a worker has few threads and descriptors.
  */
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <toolrack/plugin.h>
@@ -75,6 +76,15 @@ static int32_t idempotent(void) {
 }
 TR_TOOL(idempotent, ("Claims to be idempotent and counts", .flags = TR_IDEMPOTENT), TR_I32)
 
+/* Of two results each is as likely. */
+static int32_t idempotent_by_chance(void) {
+    unsigned char byte = 0;
+    (void)getrandom(&byte, sizeof byte, 0);
+    return byte & 1;
+}
+TR_TOOL(idempotent_by_chance, ("Claims to be idempotent and throws a coin", .flags = TR_IDEMPOTENT),
+        TR_I32)
+
 static int32_t read_only(void) {
     static int32_t calls;
     return ++calls;
@@ -93,6 +103,27 @@ static int32_t leak_memory(int32_t n) {
     return n;
 }
 TR_TOOL(leak_memory, "Leaves memory behind", TR_I32, (TR_I32, n, "a number"))
+
+/* Only the largest number fails. */
+static int32_t leak_memory_at_failure(struct tr_call *call, int32_t n) {
+    if (n == INT32_MAX) {
+        last = malloc(64);
+        (void)tr_fail(call, TR_FAILED, NULL, "the number is too large");
+    }
+    return n;
+}
+TR_TOOL(leak_memory_at_failure, "Leaves memory behind where it fails", TR_I32, TR_CALL,
+        (TR_I32, n, "a number"))
+
+static int32_t leak_descriptors_at_failure(struct tr_call *call, int32_t n) {
+    if (n == INT32_MAX) {
+        (void)open("/dev/null", O_RDONLY | O_CLOEXEC);
+        (void)tr_fail(call, TR_FAILED, NULL, "the number is too large");
+    }
+    return n;
+}
+TR_TOOL(leak_descriptors_at_failure, "Leaves a descriptor behind where it fails", TR_I32, TR_CALL,
+        (TR_I32, n, "a number"))
 
 static int32_t leak_descriptors(void) {
     (void)open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -216,6 +247,7 @@ static int32_t out_of_memory(int32_t n) {
 TR_TOOL(out_of_memory, "Trusts that there is memory", TR_I32, (TR_I32, n, "a number"))
 
 TR_PLUGIN("faults", "1.0.0", examples, fuzz_valid, fuzz_boundary, fuzz_invalid, result, repeatable,
-          idempotent, read_only, isolation, leak_memory, leak_descriptors, leak_threads,
-          leak_processes, leak_files, signal_handlers, signal_mask, working_folder, umask_, locale,
-          environment, deadline, cancel, out_of_memory)
+          idempotent, idempotent_by_chance, leak_memory_at_failure, leak_descriptors_at_failure,
+          read_only, isolation, leak_memory, leak_descriptors, leak_threads, leak_processes,
+          leak_files, signal_handlers, signal_mask, working_folder, umask_, locale, environment,
+          deadline, cancel, out_of_memory)

@@ -1,5 +1,6 @@
 /* Fault: is hostile to who tests it. It lies where the process that it is tested in reports, leaves
  * that process, and reaches out of it. */
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <toolrack/plugin.h>
 #include <unistd.h>
@@ -50,4 +51,16 @@ static int32_t reach(int32_t n) {
 }
 TR_TOOL(reach, "Makes sockets", TR_I32, (TR_I32, n, "a number"))
 
-TR_PLUGIN("rascal", "1.0.0", lie, stay, reach)
+/* More memory than either process may have; none of it is touched. */
+static int32_t grab(int32_t n) {
+    void *memory = mmap(NULL, (size_t)8 << 30, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        return n;
+    }
+    (void)munmap(memory, (size_t)8 << 30);
+    return n ^ 1;
+}
+TR_TOOL(grab, "Takes memory without end", TR_I32, (TR_I32, n, "a number"))
+
+TR_PLUGIN("rascal", "1.0.0", lie, stay, reach, grab)

@@ -43,7 +43,7 @@ _toolrack() {
     COMPREPLY=()
 
     case $prev in
-        --config | --transcript | --junit | --output | --key | --password-file)
+        --config | --transcript | --junit | --settings | --output | --key | --password-file)
             compopt -o filenames
             _toolrack_reply -f -- "$cur"
             return
@@ -138,7 +138,7 @@ _toolrack() {
         verify) options+=' --key' ;;
         keys) options+=' --trust --ids --name --password-file --no-password' ;;
         dev) options+=' --build --install --timeout' ;;
-        test) options+=' --seed --runs --only --list --timeout --grant --allow-dangerous --junit' ;;
+        test) options+=' --seed --runs --only --list --timeout --grant --allow-dangerous --settings --junit' ;;
     esac
     if [[ $cur == -* ]]; then
         _toolrack_reply -W "$options" -- "$cur"

@@ -250,6 +250,7 @@ complete -c toolrack -n '__fish_seen_subcommand_from test' -l list -d 'List the 
 complete -c toolrack -n '__fish_seen_subcommand_from test' -l timeout -x -d 'How long a call may take'
 complete -c toolrack -n '__fish_seen_subcommand_from test' -l grant -x -d 'Allow the plugin this'
 complete -c toolrack -n '__fish_seen_subcommand_from test' -l allow-dangerous -d 'Call tools that need consent or a grant, too'
+complete -c toolrack -n '__fish_seen_subcommand_from test' -l settings -r -F -d 'Settings of the plugin: JSON, or a file'
 complete -c toolrack -n '__fish_seen_subcommand_from test' -l junit -r -F -d 'Write the report as JUnit XML, too'
 complete -c toolrack -n '__fish_seen_subcommand_from new' -l lang -x -a 'c c++ rust' -d 'In this language'
 complete -c toolrack -n '__fish_seen_subcommand_from new' -l json-tool -d 'With a tool that brings its own schema'
