@@ -212,7 +212,8 @@ struct crew {
     struct file_identity identity;
     const char *settings;
     struct sandbox_policy policy; /* with defaults filled in */
-    const struct buf *filter;     /* the supervisor's */
+    const void *filter;           /* of sandbox_filter() */
+    size_t filter_size;
     char *const *environment;
     bool has_environment; /* it has variables that were granted */
     uint32_t layers_wanted;
@@ -249,9 +250,6 @@ struct crew {
 };
 #define CREW_MAGIC 0x77657263u
 
-/* A filter depends on network, udp and spawn. */
-#define FILTER_COUNT 16u
-
 struct supervisor {
     uint32_t magic;
     struct supervisor_options options; /* worker_program is owned */
@@ -273,8 +271,6 @@ struct supervisor {
 
     struct lock lock; /* guards what follows; taken after crew->lock */
     struct crew *crews;
-    struct buf filters[FILTER_COUNT]; /* made on first use, then never changed */
-    bool has_filter[FILTER_COUNT];
 };
 #define SUPERVISOR_MAGIC 0x72707573u
 

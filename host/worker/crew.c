@@ -94,22 +94,6 @@ static bool copy_options(struct crew *crew, const struct crew_options *options) 
            (crew->foreign != NULL) == (options->foreign != NULL);
 }
 
-/* The filter of a policy, compiled once for all crews of a supervisor, which owns it. */
-static int find_filter(struct supervisor *supervisor, const struct sandbox_policy *policy,
-                       const struct buf **ret, struct toolrack_error *err) {
-    size_t which = (policy->network ? 1u : 0u) | (policy->spawn ? 2u : 0u) |
-                   (policy->udp ? 4u : 0u) | (sandbox_has_files(policy) ? 8u : 0u);
-    int code = 0;
-    LOCK_SCOPE(&supervisor->lock);
-    if (!supervisor->has_filter[which]) {
-        buf_clear(&supervisor->filters[which]);
-        code = sandbox_filter(policy, &supervisor->filters[which], err);
-        supervisor->has_filter[which] = code == 0;
-    }
-    *ret = &supervisor->filters[which];
-    return code;
-}
-
 int crew_create(struct supervisor *supervisor, const struct crew_options *options,
                 struct crew **ret, struct toolrack_error *err) {
     struct crew *crew = calloc(1, sizeof *crew);
@@ -121,13 +105,11 @@ int crew_create(struct supervisor *supervisor, const struct crew_options *option
     atomic_init(&crew->refs, 1);
     arena_init(&crew->arena, NULL, 0);
     lock_init(&crew->lock);
-    int code = copy_options(crew, options)
-                       ? find_filter(supervisor, &crew->policy, &crew->filter, err)
-                       : error_oom(err);
-    if (code < 0) {
+    if (!copy_options(crew, options)) {
         crew_free(crew);
-        return code;
+        return error_oom(err);
     }
+    crew->filter = sandbox_filter(&crew->policy, &crew->filter_size);
     uint64_t now_ns = options->crashes_ago_count > 0 ? clock_now_ns() : 0;
     for (size_t i = 0; i < options->crashes_ago_count; i++) {
         uint64_t ago_ns = options->crashes_ago_ms[i] * CLOCK_NS_PER_MS;

@@ -1,4 +1,5 @@
-/* The list of system calls that a plugin may make.
+/* The list of system calls that a plugin may make, as libseccomp compiles it while toolrack is
+ * built.
  *
  * A call is listed because plain computing needs it, because Landlock controls its files, or
  * because a grant requires it; all others are refused with EPERM. If only some uses of a call are
@@ -39,6 +40,7 @@
  *
  * Calls that take their arguments in memory, where a filter cannot read them, return ENOSYS if the
  * C library then falls back to an older call. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -58,11 +60,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <termios.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
+#include "worker/filter-make.h"
 #include "worker/sandbox-kernel.h"
-#include "worker/sandbox.h"
 
 /* Newer than some headers. */
 #define PRCTL_SET_VMA    0x53564d41u /* names for memory */
@@ -249,7 +251,6 @@ static const char *const with_spawn[] = {
 static const char *const with_spawn_counted[] = {"fork", "vfork"};
 
 /* Landlock before version 3 does not control it, so it could empty any file. */
-#define LANDLOCK_TRUNCATE 3
 static const char *const with_landlock[] = {"truncate"};
 
 /* Return ENOSYS: libraries then use calls whose arguments a filter can read. */
@@ -455,157 +456,113 @@ static const struct use spawn_uses[] = {
 
 /* -------------------------------------------------------------------- making */
 
-static int rule_refused(const char *name, int number, struct toolrack_error *err) {
-    if (number == -ENOMEM) {
-        return error_oom(err);
+/* What libseccomp refused first. */
+struct making {
+    scmp_filter_ctx filter;
+    int failed;
+    const char **what;
+};
+
+static void note(struct making *making, int failed, const char *what) {
+    if (making->failed == 0 && failed != 0) {
+        making->failed = failed;
+        *making->what = what;
     }
-    return error_set(err, TOOLRACK_E_IO, "libseccomp takes no rule for %s: %s", name,
-                     strerror(-number));
 }
 
 /* Not every architecture has every call: a missing call needs no rule. */
-static int add_rule(scmp_filter_ctx filter, const char *name, uint32_t action, unsigned count,
-                    const struct scmp_arg_cmp *arguments, struct toolrack_error *err) {
+static void add_rule(struct making *making, const char *name, uint32_t action, unsigned count,
+                     const struct scmp_arg_cmp *arguments) {
     int number = seccomp_syscall_resolve_name(name);
-    if (number < 0) {
-        return 0;
+    if (number >= 0) {
+        note(making, seccomp_rule_add_array(making->filter, action, number, count, arguments),
+             name);
     }
-    int failed = seccomp_rule_add_array(filter, action, number, count, arguments);
-    return failed != 0 ? rule_refused(name, failed, err) : 0;
 }
 
-static int add_names(scmp_filter_ctx filter, const char *const *names, size_t count,
-                     uint32_t action, struct toolrack_error *err) {
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < count; i++) {
-        code = add_rule(filter, names[i], action, 0, NULL, err);
+static void add_names(struct making *making, const char *const *names, size_t count,
+                      uint32_t action) {
+    for (size_t i = 0; i < count; i++) {
+        add_rule(making, names[i], action, 0, NULL);
     }
-    return code;
 }
 
-static int add_uses(scmp_filter_ctx filter, const struct use *uses, size_t count, uint32_t action,
-                    struct toolrack_error *err) {
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < count; i++) {
-        code = add_rule(filter, uses[i].name, action, uses[i].argument_count, uses[i].arguments,
-                        err);
+static void add_uses(struct making *making, const struct use *uses, size_t count, uint32_t action) {
+    for (size_t i = 0; i < count; i++) {
+        add_rule(making, uses[i].name, action, uses[i].argument_count, uses[i].arguments);
     }
-    return code;
 }
 
-#define ADD_NAMES(filter, names, action, err) \
-    add_names((filter), (names), ARRAY_LENGTH(names), (action), (err))
-#define ADD_USES(filter, uses, action, err) \
-    add_uses((filter), (uses), ARRAY_LENGTH(uses), (action), (err))
-
-bool sandbox_has_files(const struct sandbox_policy *policy) {
-    return policy->read_path_count + policy->write_path_count > 0;
-}
+#define ADD_NAMES(making, names, action) add_names((making), (names), ARRAY_LENGTH(names), (action))
+#define ADD_USES(making, uses, action)   add_uses((making), (uses), ARRAY_LENGTH(uses), (action))
 
 #define COUNTED SCMP_ACT_TRACE(SANDBOX_FILTER_COUNTED)
 
-static int add_all(scmp_filter_ctx filter, const struct sandbox_policy *policy,
-                   struct toolrack_error *err) {
+static void add_all(struct making *making, unsigned grants) {
     static const struct scmp_arg_cmp local = INT(0, AF_UNIX);
-    int code = ADD_NAMES(filter, always, SCMP_ACT_ALLOW, err);
-    if (code == 0 && sandbox_landlock_version() >= LANDLOCK_TRUNCATE) {
-        code = ADD_NAMES(filter, with_landlock, SCMP_ACT_ALLOW, err);
+    bool has_network = (grants & (FILTER_TCP | FILTER_UDP)) != 0;
+    bool may_spawn = (grants & FILTER_SPAWN) != 0;
+    ADD_NAMES(making, always, SCMP_ACT_ALLOW);
+    if ((grants & FILTER_TRUNCATE) != 0) {
+        ADD_NAMES(making, with_landlock, SCMP_ACT_ALLOW);
     }
-    if (code == 0) {
-        code = ADD_NAMES(filter, as_if_older, SCMP_ACT_ERRNO(ENOSYS), err);
-    }
-    if (code == 0) {
-        code = ADD_USES(filter, always_uses, SCMP_ACT_ALLOW, err);
-    }
-    if (code == 0 && sandbox_has_files(policy)) {
-        code = ADD_USES(filter, lock_uses, SCMP_ACT_ALLOW, err);
+    ADD_NAMES(making, as_if_older, SCMP_ACT_ERRNO(ENOSYS));
+    ADD_USES(making, always_uses, SCMP_ACT_ALLOW);
+    if ((grants & FILTER_FILES) != 0) {
+        ADD_USES(making, lock_uses, SCMP_ACT_ALLOW);
     }
     /* Sockets are refused with the errno that other sandboxes and firewalls give: all sockets, or
      * with network the local ones. */
-    bool has_network = policy->network || policy->udp;
-    if (code == 0) {
-        code = add_rule(filter, "socket", SCMP_ACT_ERRNO(EACCES), has_network ? 1 : 0, &local, err);
+    add_rule(making, "socket", SCMP_ACT_ERRNO(EACCES), has_network ? 1 : 0, &local);
+    if (has_network) {
+        ADD_NAMES(making, with_network, SCMP_ACT_ALLOW);
+        ADD_USES(making, network_uses, SCMP_ACT_ALLOW);
+    } else {
+        ADD_USES(making, no_network_uses, SCMP_ACT_ALLOW);
     }
-    if (code == 0 && has_network) {
-        code = ADD_NAMES(filter, with_network, SCMP_ACT_ALLOW, err);
+    if ((grants & FILTER_TCP) != 0) {
+        ADD_USES(making, tcp_uses, SCMP_ACT_ALLOW);
     }
-    if (code == 0) {
-        code = has_network ? ADD_USES(filter, network_uses, SCMP_ACT_ALLOW, err)
-                           : ADD_USES(filter, no_network_uses, SCMP_ACT_ALLOW, err);
+    if ((grants & FILTER_UDP) != 0) {
+        ADD_USES(making, udp_uses, SCMP_ACT_ALLOW);
     }
-    if (code == 0 && policy->network) {
-        code = ADD_USES(filter, tcp_uses, SCMP_ACT_ALLOW, err);
+    if (may_spawn) {
+        ADD_NAMES(making, with_spawn, SCMP_ACT_ALLOW);
+        ADD_NAMES(making, with_spawn_counted, COUNTED);
+        ADD_USES(making, spawn_uses, COUNTED);
+    } else {
+        ADD_USES(making, thread_uses, COUNTED);
+        ADD_USES(making, alone_uses, SCMP_ACT_ALLOW);
     }
-    if (code == 0 && policy->udp) {
-        code = ADD_USES(filter, udp_uses, SCMP_ACT_ALLOW, err);
-    }
-    if (code == 0 && policy->spawn) {
-        code = ADD_NAMES(filter, with_spawn, SCMP_ACT_ALLOW, err);
-    }
-    if (code == 0 && policy->spawn) {
-        code = ADD_NAMES(filter, with_spawn_counted, COUNTED, err);
-    }
-    if (code == 0) {
-        code = policy->spawn ? ADD_USES(filter, spawn_uses, COUNTED, err)
-                             : ADD_USES(filter, thread_uses, COUNTED, err);
-    }
-    if (code < 0) {
-        return code;
-    }
-    return policy->spawn ? 0 : ADD_USES(filter, alone_uses, SCMP_ACT_ALLOW, err);
 }
 
 /* libseccomp 2.5 can export a filter only to a file. */
-static int export_filter(scmp_filter_ctx filter, struct buf *out, struct toolrack_error *err) {
+static bool export_filter(struct making *making, struct sock_filter *ret, size_t room,
+                          size_t *ret_count) {
     CLEANUP(closep) int fd = memfd_create("filter", MFD_CLOEXEC);
-    struct stat st;
-    int failed = fd < 0 ? -errno : seccomp_export_bpf(filter, fd);
-    if (failed == 0 && fstat(fd, &st) < 0) {
-        failed = -errno;
+    note(making, fd < 0 ? -errno : seccomp_export_bpf(making->filter, fd), "a file in memory");
+    if (making->failed != 0) {
+        return false;
     }
-    if (failed != 0) {
-        return error_set(err, TOOLRACK_E_IO, "cannot make a system call filter: %s",
-                         strerror(-failed));
+    ssize_t size = pread(fd, ret, room * sizeof *ret, 0);
+    if (size < 0 || (size_t)size == room * sizeof *ret || (size_t)size % sizeof *ret != 0) {
+        note(making, size < 0 ? -errno : -E2BIG, "its size");
+        return false;
     }
-    size_t size = (size_t)st.st_size;
-    if (!buf_reserve(out, size)) {
-        return error_oom(err);
-    }
-    if (pread(fd, out->data + out->length, size, 0) != st.st_size) {
-        return error_set(err, TOOLRACK_E_IO, "cannot read back a system call filter");
-    }
-    out->length += size;
-    return 0;
+    *ret_count = (size_t)size / sizeof *ret;
+    return true;
 }
 
 CLEANUP_DEFINE(void, seccomp_release)
 
-/* A tree instead of a list: a lookup takes few steps, also for each call that the kernel evaluates
- * when the filter is put into force. */
-#define OPTIMIZE_TREE 2
+/* The first that can kill a process. Otherwise libseccomp would ask the kernel on which toolrack is
+ * built what it can do. */
+#define API_LEVEL 3
 
-int sandbox_filter(const struct sandbox_policy *policy, struct buf *out,
-                   struct toolrack_error *err) {
-    size_t before = out->length;
-    CLEANUP(seccomp_releasep) scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-    if (filter == NULL) {
-        return error_oom(err);
-    }
-    int failed = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-    if (failed == 0) {
-        failed = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, OPTIMIZE_TREE);
-    }
-    /* The worker sets no-new-privs itself; libseccomp would set it only when loading. */
-    if (failed == 0) {
-        failed = seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0);
-    }
-    if (failed != 0) {
-        return rule_refused("its attributes", failed, err);
-    }
-    int code = add_all(filter, policy, err);
-    if (code < 0) {
-        return code;
-    }
+int filter_make(unsigned grants, enum filter_form form, struct sock_filter *ret, size_t room,
+                size_t *ret_count, const char **ret_what) {
+    CLEANUP(seccomp_releasep) scmp_filter_ctx filter = NULL;
+    struct making making = {.what = ret_what};
     /* Placed before libseccomp's code, whose jumps all go forwards: the check for calls newer than
      * the list. The architecture is checked here too, as the kernel also evaluates all calls of the
      * other architecture when the filter is put into force. */
@@ -618,10 +575,21 @@ int sandbox_filter(const struct sandbox_policy *policy, struct buf *out,
             BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, CALL_X32_FIRST, 1, 0),
             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
     };
-    buf_add(out, unknown, sizeof unknown);
-    code = export_filter(filter, out, err);
-    if (code < 0) {
-        buf_truncate(out, before);
+    assert(room > ARRAY_LENGTH(unknown));
+    memcpy(ret, unknown, sizeof unknown);
+    note(&making, seccomp_api_set(API_LEVEL), "its level");
+    making.filter = filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+    note(&making, filter == NULL ? -ENOMEM : 0, "a filter");
+    if (making.failed == 0) {
+        note(&making, seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS),
+             "SCMP_FLTATR_ACT_BADARCH");
+        note(&making, seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, (uint32_t)form),
+             "SCMP_FLTATR_CTL_OPTIMIZE");
+        add_all(&making, grants);
     }
-    return code;
+    if (making.failed == 0 && export_filter(&making, ret + ARRAY_LENGTH(unknown),
+                                            room - ARRAY_LENGTH(unknown), ret_count)) {
+        *ret_count += ARRAY_LENGTH(unknown);
+    }
+    return making.failed;
 }

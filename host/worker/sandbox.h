@@ -2,9 +2,9 @@
  *
  * Default deny: what is not granted here is refused by the kernel, with an errno that the plugin
  * sees. The host makes the policy from the capabilities that the plugin declares and the
- * administrator granted, and compiles the system call filter once per policy (sandbox-filter.c,
- * with libseccomp); the worker puts both into force before any code of the plugin runs (sandbox.c,
- * without it).
+ * administrator granted, and picks the system call filter for it, of those that were compiled from
+ * the list in sandbox-filter.c when toolrack was built; the worker puts both into force before any
+ * code of the plugin runs (sandbox.c).
  *
  * Layers. Each is put into force on its own; a layer that the kernel does not have is reported,
  * never left out silently:
@@ -142,12 +142,10 @@ size_t sandbox_own_ports(uint16_t ret[SANDBOX_PORTS_MAX]);
 /** Whether paths are granted: only then are there files to lock. [any-thread] */
 bool sandbox_has_files(const struct sandbox_policy *policy);
 
-/** Compile the system call filter of a policy (host side; libseccomp): an array of struct
- * sock_filter, appended to `out`. The filter depends on network, udp, spawn and
- * sandbox_has_files() only, and contains no data of this process, so callers may keep it.
- * @return 0; TOOLRACK_E_IO if libseccomp fails; TOOLRACK_E_NO_MEMORY. [any-thread] */
-int sandbox_filter(const struct sandbox_policy *policy, struct buf *out,
-                   struct toolrack_error *err);
+/** The system call filter of a policy (host side), made while toolrack was built: an array of struct
+ * sock_filter. It depends on network, udp, spawn, sandbox_has_files() and the kernel's Landlock
+ * only. Static. [any-thread] */
+const void *sandbox_filter(const struct sandbox_policy *policy, size_t *ret_size);
 
 /** The folders and files that the loader and the C library read on behalf of any plugin: shared
  * libraries, time zones, locales. NULL-terminated, static. [any-thread] */

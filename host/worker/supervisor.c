@@ -216,9 +216,6 @@ static void *supervise(void *argument) {
 static void supervisor_free(struct supervisor *supervisor) {
     closep(&supervisor->epoll_fd);
     closep(&supervisor->event_fd);
-    for (size_t i = 0; i < FILTER_COUNT; i++) {
-        buf_finish(&supervisor->filters[i]);
-    }
     lock_finish(&supervisor->lock);
     free((char *)(uintptr_t)supervisor->options.worker_program);
     OBJECT_WIPE(supervisor, SUPERVISOR_MAGIC);

@@ -149,8 +149,8 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
                                       .settings = crew->settings,
                                       .places = places,
                                       .policy = policy,
-                                      .filter = crew->filter->data,
-                                      .filter_size = crew->filter->length,
+                                      .filter = crew->filter,
+                                      .filter_size = crew->filter_size,
                                       .layers_required =
                                               crew->sandbox_required ? crew->layers_wanted : 0,
                                       .log_level_min = log != NULL ? log->level_min : LOG_ERROR,
