@@ -114,7 +114,7 @@ static void keep_standing(struct request *request, const struct installed *of,
         }
     }
     if (code < 0 && code != TOOLRACK_E_NOT_FOUND) {
-        log_line(&host->log, LOG_WARNING, "packages",
+        log_line(&host->log, LOG_WARNING, "permission",
                  "what was approved of '%s' is not kept for a rollback: %s", of->id, why.message);
     }
     plugin_unref(plugin);

@@ -1,5 +1,7 @@
 #include "net/download.h"
 
+#include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -11,6 +13,8 @@ struct downloading {
     CURL *easy;
     int fd;
     const char *url;
+    const struct download_limits *limits;
+    char first[INET6_ADDRSTRLEN]; /* the address of the first server */
     uint64_t size_max;
     uint64_t received;
     size_t header_length;
@@ -28,6 +32,82 @@ static void easy_finish(CURL **easy) {
 bool download_is_url(const char *text) {
     return strncasecmp(text, "https://", 8) == 0 || strncasecmp(text, "http://", 7) == 0;
 }
+
+/* ------------------------------------------------------------------ addresses */
+
+/* Blocks of which none is the address of a server for all: RFC 6890. */
+static const struct {
+    uint32_t begin;
+    unsigned bits;
+} inside[] = {{0x00000000, 8},  {0x0a000000, 8},  {0x64400000, 10}, {0x7f000000, 8},
+              {0xa9fe0000, 16}, {0xac100000, 12}, {0xc0000000, 24}, {0xc0a80000, 16},
+              {0xc6120000, 15}, {0xe0000000, 3}};
+
+static bool is_public_4(uint32_t address) {
+    for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++) {
+        if ((address ^ inside[i].begin) >> (32 - inside[i].bits) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint32_t number_at(const unsigned char *bytes) {
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 |
+           (uint32_t)bytes[3];
+}
+
+/* An address that has one of IPv4 in it leads there. The others are global unicast or are not. */
+static bool is_public_6(const unsigned char *bytes) {
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+    static const unsigned char translated[12] = {0x00, 0x64, 0xff, 0x9b};
+    if (memcmp(bytes, mapped, sizeof mapped) == 0 ||
+        memcmp(bytes, translated, sizeof translated) == 0) {
+        return is_public_4(number_at(bytes + 12));
+    }
+    if (bytes[0] == 0x20 && bytes[1] == 0x02) { /* 6to4 */
+        return is_public_4(number_at(bytes + 2));
+    }
+    return (bytes[0] & 0xe0) == 0x20;
+}
+
+static bool is_public(const char *address) {
+    struct in_addr four;
+    struct in6_addr six;
+    return inet_pton(AF_INET, address, &four) == 1   ? is_public_4(ntohl(four.s_addr))
+           : inet_pton(AF_INET6, address, &six) == 1 ? is_public_6(six.s6_addr)
+                                                     : false;
+}
+
+bool download_leads_inside(const char *from, const char *to) {
+    return is_public(from) && !is_public(to);
+}
+
+const char *download_onward(const char *url) {
+    return strncasecmp(url, "https:", 6) == 0 ? "https" : "http,https";
+}
+
+/* Called when a server is reached, and before anything is asked of it. With a proxy all addresses
+ * are that of the proxy, which has rules of its own. */
+static int meet_server(void *user, char *address, char *own, int port, int own_port) {
+    struct downloading *of = user;
+    (void)own;
+    (void)port;
+    (void)own_port;
+    if (of->first[0] == '\0') {
+        (void)snprintf(of->first, sizeof of->first, "%s", address);
+    }
+    if (!download_leads_inside(of->first, address)) {
+        return CURL_PREREQFUNC_OK;
+    }
+    of->code = error_set(of->err, TOOLRACK_E_REFUSED,
+                         "%s, at the public address %s, leads to %s, which is of this machine or "
+                         "of a private network; if you want what is there, name its address",
+                         of->url, of->first, address);
+    return CURL_PREREQFUNC_ABORT;
+}
+
+/* ------------------------------------------------------------------- download */
 
 static size_t take_body(char *bytes, size_t size, size_t count, void *user) {
     struct downloading *of = user;
@@ -65,11 +145,12 @@ static size_t take_header(char *bytes, size_t size, size_t count, void *user) {
 
 static bool set_up(struct downloading *of) {
     CURL *easy = of->easy;
-    const char *onward = strncasecmp(of->url, "https:", 6) == 0 ? "https" : "http,https";
     CURLcode code = curl.easy_setopt(easy, CURLOPT_URL, of->url);
 #define SET(option, value) code = code != CURLE_OK ? code : curl.easy_setopt(easy, option, value)
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
-    SET(CURLOPT_REDIR_PROTOCOLS_STR, onward);
+    SET(CURLOPT_REDIR_PROTOCOLS_STR, download_onward(of->url));
+    SET(CURLOPT_PREREQFUNCTION, meet_server);
+    SET(CURLOPT_PREREQDATA, of);
     SET(CURLOPT_FOLLOWLOCATION, 1L);
     SET(CURLOPT_MAXREDIRS, (long)DOWNLOAD_REDIRECTS_MAX);
     SET(CURLOPT_NOSIGNAL, 1L);
@@ -79,10 +160,10 @@ static bool set_up(struct downloading *of) {
     SET(CURLOPT_ACCEPT_ENCODING, "identity");
     SET(CURLOPT_HTTP_CONTENT_DECODING, 0L);
     SET(CURLOPT_ERRORBUFFER, of->reason);
-    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)DOWNLOAD_CONNECT_MS_MAX);
+    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)of->limits->connect_ms);
     SET(CURLOPT_LOW_SPEED_LIMIT, (long)DOWNLOAD_SLOW_BYTES_MIN);
-    SET(CURLOPT_LOW_SPEED_TIME, (long)DOWNLOAD_SLOW_S_MAX);
-    SET(CURLOPT_TIMEOUT, (long)DOWNLOAD_S_MAX);
+    SET(CURLOPT_LOW_SPEED_TIME, (long)of->limits->slow_s);
+    SET(CURLOPT_TIMEOUT, (long)of->limits->all_s);
     SET(CURLOPT_WRITEFUNCTION, take_body);
     SET(CURLOPT_WRITEDATA, of);
     SET(CURLOPT_HEADERFUNCTION, take_header);
@@ -101,8 +182,12 @@ static int explain(const struct downloading *of, CURLcode failure, struct toolra
         return error_set(err, TOOLRACK_E_TIMEOUT,
                          "%s did not come in time: the limits are %u s to connect, %u s with less "
                          "than %u bytes each, and %u s in all",
-                         of->url, DOWNLOAD_CONNECT_MS_MAX / 1000u, DOWNLOAD_SLOW_S_MAX,
-                         DOWNLOAD_SLOW_BYTES_MIN, DOWNLOAD_S_MAX);
+                         of->url, of->limits->connect_ms / 1000u, of->limits->slow_s,
+                         DOWNLOAD_SLOW_BYTES_MIN, of->limits->all_s);
+    case CURLE_PARTIAL_FILE:
+        return error_set(err, TOOLRACK_E_IO,
+                         "%s was cut off: the server has sent less than it said (%s); try again",
+                         of->url, of->reason);
     case CURLE_TOO_MANY_REDIRECTS:
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "%s redirects more than %d times; name the address that it leads to",
@@ -118,13 +203,15 @@ static int explain(const struct downloading *of, CURLcode failure, struct toolra
     }
 }
 
-int download(const char *url, int fd, uint64_t size_max, struct toolrack_error *err) {
+int download(const char *url, int fd, uint64_t size_max, const struct download_limits *limits,
+             struct toolrack_error *err) {
     int code = libcurl_load(err);
     if (code < 0) {
         return code;
     }
     CLEANUP(easy_finish) CURL *easy = curl.easy_init();
-    struct downloading of = {.easy = easy, .fd = fd, .url = url, .size_max = size_max, .err = err};
+    struct downloading of = {
+            .easy = easy, .fd = fd, .url = url, .limits = limits, .size_max = size_max, .err = err};
     if (easy == NULL || !set_up(&of)) {
         return error_oom(err);
     }

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "package/libarchive.h"
 
 static_assert(MANIFEST_SHA256_SIZE == crypto_hash_sha256_BYTES, "what libsodium makes");
@@ -23,6 +24,9 @@ static_assert(MANIFEST_SHA256_SIZE == crypto_hash_sha256_BYTES, "what libsodium 
 #endif
 
 #define READ_SIZE (64u * 1024)
+
+/* Characters of the name of a member that are shown. */
+#define MEMBER_SHOWN_MAX 100u
 
 /* A member is a block, and its bytes in whole blocks; two blocks of zeros are the end. */
 #define TAR_BLOCK 512u
@@ -179,6 +183,26 @@ static int measure(struct source *source, uint64_t *ret, struct toolrack_error *
 
 /* ------------------------------------------------------------------- members */
 
+/* A member that is not the one that must be there. What an archive calls it is on one line, without
+ * control characters. */
+static int refuse_member(struct archive_entry *entry, const char *wanted,
+                         struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf found = BUF_INIT;
+    const char *name = libarchive.entry_pathname(entry);
+    text_add_in_quotes(&found, name != NULL ? name : "", MEMBER_SHOWN_MAX);
+    if (found.failed) {
+        return error_oom(err);
+    }
+    return wanted == NULL
+                   ? error_set(err, TOOLRACK_E_INVALID,
+                               "the package has the file %s, which its manifest does not name",
+                               found.data)
+                   : error_set(err, TOOLRACK_E_INVALID,
+                               "the package has the file %s where %s must be: its files are the "
+                               "manifest and, in their order, those that the manifest names",
+                               found.data, wanted);
+}
+
 static uint64_t member_size(uint64_t size) {
     return TAR_BLOCK + (size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
 }
@@ -196,10 +220,7 @@ static int next_member(struct archive *archive, struct source *source, const cha
     }
     const char *found = libarchive.entry_pathname(entry);
     if (found == NULL || strcmp(found, path) != 0) {
-        return error_set(err, TOOLRACK_E_INVALID,
-                         "the package has the file \"%.100s\" where %s must be: its files are the "
-                         "manifest and, in their order, those that the manifest names",
-                         found != NULL ? found : "", path);
+        return refuse_member(entry, path, err);
     }
     if (libarchive.entry_filetype(entry) != AE_IFREG || libarchive.entry_hardlink(entry) != NULL ||
         libarchive.entry_symlink(entry) != NULL || libarchive.entry_sparse_count(entry) != 0) {
@@ -341,10 +362,7 @@ static int unpack_files(struct archive *archive, struct source *source,
     }
     int result = libarchive.read_next_header(archive, &entry);
     if (result == ARCHIVE_OK) {
-        const char *found = libarchive.entry_pathname(entry);
-        return error_set(err, TOOLRACK_E_INVALID,
-                         "the package has the file \"%.100s\", which its manifest does not name",
-                         found != NULL ? found : "");
+        return refuse_member(entry, NULL, err);
     }
     return result == ARCHIVE_EOF ? 0 : fail(archive, source, err);
 }

@@ -55,7 +55,7 @@ static int fetch(const char *name, uint64_t size_max, int *ret_fd, struct toolra
     if (fd < 0) {
         return error_set(err, TOOLRACK_E_IO, "cannot hold %s in memory: %s", name, strerror(errno));
     }
-    int code = download(name, fd, size_max, err);
+    int code = download(name, fd, size_max, &DOWNLOAD_LIMITS, err);
     if (code == 0 &&
         fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0) {
         code = error_set(err, TOOLRACK_E_IO, "cannot hold %s in memory: %s", name, strerror(errno));

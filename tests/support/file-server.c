@@ -32,8 +32,9 @@ static void redirect(int fd, const char *to, const char *path) {
     say(fd, head);
 }
 
+/* @param stated  added to the length that is said; negative: said in its place */
 static void send_file(const struct file_server *server, int fd, const char *path,
-                      const char *header) {
+                      const char *header, long long stated) {
     char head[256];
     struct stat st;
     int file = openat(server->folder, path, O_RDONLY | O_CLOEXEC);
@@ -42,7 +43,7 @@ static void send_file(const struct file_server *server, int fd, const char *path
     } else {
         (void)snprintf(head, sizeof head,
                        "HTTP/1.1 200 OK\r\nContent-Length: %lld\r\n%sConnection: close\r\n\r\n",
-                       (long long)st.st_size, header);
+                       stated < 0 ? -stated : (long long)st.st_size + stated, header);
         say(fd, head);
         for (off_t at = 0; at < st.st_size;) {
             if (sendfile(fd, file, &at, (size_t)(st.st_size - at)) <= 0) {
@@ -53,6 +54,20 @@ static void send_file(const struct file_server *server, int fd, const char *path
     if (file >= 0) {
         (void)close(file);
     }
+}
+
+/* Send a text for as long as somebody takes it. */
+static void send_always(int fd, const char *begin, const char *text) {
+    say(fd, begin);
+    while (send(fd, text, strlen(text), MSG_NOSIGNAL) > 0) {
+    }
+}
+
+/* Send a byte, and wait until the other side has had enough. */
+static void send_little(int fd) {
+    char end;
+    say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n.");
+    (void)recv(fd, &end, 1, 0);
 }
 
 /* Read the first line of a request, up to the end of its head. */
@@ -89,11 +104,21 @@ static void answer(const struct file_server *server, int fd) {
     } else if (strncmp(path, "to/", 3) == 0) {
         redirect(fd, "/", path + 3);
     } else if (strncmp(path, "gzip/", 5) == 0) {
-        send_file(server, fd, path + 5, "Content-Encoding: gzip\r\n");
+        send_file(server, fd, path + 5, "Content-Encoding: gzip\r\n", 0);
     } else if (strncmp(path, "file/", 5) == 0) {
         redirect(fd, "file:///", path + 5);
+    } else if (strncmp(path, "cut/", 4) == 0) {
+        send_file(server, fd, path + 4, "", 100);
+    } else if (strncmp(path, "short/", 6) == 0) {
+        send_file(server, fd, path + 6, "", -1);
+    } else if (strcmp(path, "endless/") == 0) {
+        send_always(fd, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", "0123456789");
+    } else if (strcmp(path, "headers/") == 0) {
+        send_always(fd, "HTTP/1.1 200 OK\r\n", "X-Again: and again\r\n");
+    } else if (strcmp(path, "silent/") == 0) {
+        send_little(fd);
     } else {
-        send_file(server, fd, path, "");
+        send_file(server, fd, path, "", 0);
     }
 }
 

@@ -2,7 +2,9 @@
  *
  * GET PATH has the file of that path below the folder; "/loop/..." redirects to itself, "/to/PATH"
  * to /PATH, and "/file/PATH" to a file: URL; "/gzip/PATH" has the file as it is, and says that it
- * is compressed. Not for product code: it trusts who asks. */
+ * is compressed; "/cut/PATH" says that it is longer than it is, and "/short/PATH" that it is of one
+ * byte. "/endless/" sends for as long as somebody reads, "/headers/" likewise in its head, and
+ * "/silent/" a byte alone. Not for product code: it trusts who asks. */
 #pragma once
 
 struct file_server;

@@ -69,6 +69,8 @@ struct member {
     char type;          /* '\0': a plain file */
     const char *link;
     const char *magic; /* NULL: that of ustar; else 8 bytes */
+    size_t length;     /* of `data`; 0: up to its zero */
+    unsigned mode;     /* 0: that of a plain file */
 };
 
 static void add_blocks(struct buf *tar, const char *data, size_t size) {
@@ -84,10 +86,12 @@ static void add_blocks(struct buf *tar, const char *data, size_t size) {
 
 static void add_member(struct buf *tar, const struct member *member) {
     char header[BLOCK] = "";
-    size_t size = member->data != NULL ? strlen(member->data) : member->size;
+    size_t size = member->length > 0     ? member->length
+                  : member->data != NULL ? strlen(member->data)
+                                         : member->size;
     unsigned sum = 8 * ' ';
     (void)snprintf(header, 100, "%s", member->name);
-    (void)snprintf(header + 100, 8, "%07o", 0644u);
+    (void)snprintf(header + 100, 8, "%07o", member->mode != 0 ? member->mode : 0644u);
     (void)snprintf(header + 108, 8, "%07o", 0u);
     (void)snprintf(header + 116, 8, "%07o", 0u);
     if (member->stated != NULL) {
@@ -455,6 +459,100 @@ static void one_that_unpacks_to_too_much_is_refused(void **state) {
     (void)close(fd);
 }
 
+/* -------------------------------------------------------------------- frames */
+
+/* Exponents of windows, as their byte has them: 2^(10 + n / 8). */
+#define WINDOW_MIB  (10u << 3)
+#define WINDOW_2GIB (21u << 3)
+
+/* A frame of one block that is not compressed, as no program would write it: of at most 128 KiB. */
+static void add_frame(struct buf *to, const char *data, size_t size, unsigned char window) {
+    const uint32_t block = 1u | (uint32_t)size << 3;
+    const unsigned char head[] = {0x28,
+                                  0xb5,
+                                  0x2f,
+                                  0xfd,
+                                  0x00,
+                                  window,
+                                  (unsigned char)block,
+                                  (unsigned char)(block >> 8),
+                                  (unsigned char)(block >> 16)};
+    buf_add(to, head, sizeof head);
+    buf_add(to, data, size);
+}
+
+/* One that readers leave out. */
+static void add_skipped(struct buf *to, uint32_t stated, const char *data) {
+    const unsigned char head[] = {0x50,
+                                  0x2a,
+                                  0x4d,
+                                  0x18,
+                                  (unsigned char)stated,
+                                  (unsigned char)(stated >> 8),
+                                  (unsigned char)(stated >> 16),
+                                  (unsigned char)(stated >> 24)};
+    buf_add(to, head, sizeof head);
+    buf_add_text(to, data);
+}
+
+/* An archive of frames is the same as of one; what is in none of them is not unpacked. */
+static void frames_are_read_or_refused(void **state) {
+    (void)state;
+    struct manifest manifest;
+    struct buf tar = BUF_INIT;
+    struct buf bytes = BUF_INIT;
+    make_good(&tar);
+    add_end(&tar);
+    add_frame(&bytes, tar.data, 700, WINDOW_MIB);
+    add_frame(&bytes, tar.data, 0, WINDOW_MIB);
+    add_frame(&bytes, tar.data + 700, tar.length - 700, WINDOW_MIB);
+    assert_ok(unpack_bytes(&bytes, &manifest));
+    assert_file("in/README.md", README);
+    manifest_finish(&manifest);
+    /* The second frame is that of another archive. */
+    buf_clear(&bytes);
+    add_frame(&bytes, tar.data, tar.length, WINDOW_MIB);
+    add_frame(&bytes, tar.data, tar.length, WINDOW_MIB);
+    assert_refused(&bytes, TOOLRACK_E_INVALID, "does not end behind its last file");
+    /* One that takes 2 GiB of memory to be read, of which it uses nothing. */
+    buf_clear(&bytes);
+    add_frame(&bytes, tar.data, tar.length, WINDOW_2GIB);
+    assert_refused(&bytes, TOOLRACK_E_INVALID, "too much memory");
+    /* What readers leave out may be there, and states its length. */
+    buf_clear(&bytes);
+    add_frame(&bytes, tar.data, 700, WINDOW_MIB);
+    add_skipped(&bytes, 4, "more");
+    add_frame(&bytes, tar.data + 700, tar.length - 700, WINDOW_MIB);
+    assert_ok(unpack_bytes(&bytes, &manifest));
+    manifest_finish(&manifest);
+    buf_clear(&bytes);
+    add_frame(&bytes, tar.data, tar.length, WINDOW_MIB);
+    add_skipped(&bytes, 0xffffffff, "more");
+    assert_refused(&bytes, TOOLRACK_E_INVALID, "damaged");
+    buf_finish(&tar);
+    buf_finish(&bytes);
+}
+
+/* Modes of the archive are not those of the files. */
+static void modes_are_not_unpacked(void **state) {
+    (void)state;
+    struct manifest manifest;
+    struct buf tar = BUF_INIT;
+    struct buf bytes = BUF_INIT;
+    struct member suid = readme;
+    suid.mode = 06777;
+    add_manifest(&tar);
+    add_member(&tar, &suid);
+    add_member(&tar, &plugin);
+    add_end(&tar);
+    compress_zstd(&tar, &bytes);
+    assert_ok(unpack_bytes(&bytes, &manifest));
+    assert_file("in/README.md", README); /* with its mode */
+    manifest_finish(&manifest);
+    buf_finish(&tar);
+    buf_finish(&bytes);
+}
+
 /* ------------------------------------------------------------------- members */
 
 static void other_members_than_the_manifests_are_refused(void **state) {
@@ -526,6 +624,49 @@ static void other_members_than_the_manifests_are_refused(void **state) {
              .words = "not in the form ustar"},
             {.second = {.name = "README.md", .data = README, .type = 'S', .magic = "ustar  "},
              .words = ""},
+            {.second = {.name = "x", .data = "24 linkpath=/etc/passwd\n", .type = 'x'},
+             .third = {.name = "README.md", .data = "", .type = '2', .link = "y"},
+             .words = "as a link"},
+            {.second = {.name = "x", .data = "10 size=1\n", .type = 'x'},
+             .third = {.name = "README.md", .data = README},
+             .words = "not in the form ustar"},
+            {.second = {.name = "x", .data = "10 size=8\n", .type = 'x'},
+             .third = {.name = "README.md", .data = README, .stated = "00000000001"},
+             .words = "not in the form ustar"},
+            {.second = {.name = "x",
+                        .data = "22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n"
+                                "29 GNU.sparse.name=README.md\n"
+                                "26 GNU.sparse.realsize=99\n",
+                        .type = 'x'},
+             .third = {.name = "y", .data = "1\n0\n8\n"},
+             .words = ""},
+            {.second = {.name = "x", .data = "20 path=README.md\0x\n", .length = 20, .type = 'x'},
+             .third = {.name = "other", .data = README},
+             .words = ""},
+            {.second = {.name = "x", .data = "99999999 path=README.md\n", .type = 'x'},
+             .third = {.name = "README.md", .data = README},
+             .words = ""},
+            {.second = {.name = "x", .data = "-1 path=README.md\n", .type = 'x'},
+             .third = {.name = "README.md", .data = README},
+             .words = ""},
+            {.second = {.name = "././@LongLink",
+                        .data = "/etc/passwd",
+                        .type = 'K',
+                        .magic = "ustar  "},
+             .third = {.name = "README.md", .data = "", .type = '2', .magic = "ustar  "},
+             .words = "as a link"},
+            {.second = {.name = "README.MD", .data = README}, .words = "\"README.MD\" where"},
+            {.second = {.name = "RE\xcc\x81"
+                                "ADME.md",
+                        .data = README},
+             .words = "where README.md"},
+            {.second = {.name = "R\xc3\x89"
+                                "ADME.md",
+                        .data = README},
+             .words = "where README.md"},
+            {.second = {.name = "README.md/", .data = README}, .words = ""},
+            {.second = {.name = "README.md\n\033", .data = README},
+             .words = "\"README.md\\n\\u001b\" where"},
             {.second = {.name = "README.md", .data = README, .type = 'V'}, .words = ""},
             {.second = {.name = "README.md", .data = README, .type = 'M'}, .words = ""},
     };
@@ -622,6 +763,8 @@ int main(void) {
             TEST(another_compressor_is_refused),
             TEST(one_that_is_cut_off_is_refused),
             TEST(data_behind_the_end_is_refused),
+            TEST(frames_are_read_or_refused),
+            TEST(modes_are_not_unpacked),
             TEST(bombs_are_refused),
             TEST(one_that_unpacks_to_too_much_is_refused),
             TEST(other_members_than_the_manifests_are_refused),
