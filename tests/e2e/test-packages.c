@@ -31,6 +31,8 @@
 #define THREE     "three/" ID "-1.2.0.trp"
 #define FOUR      "four/" ID "-1.4.0.trp"
 #define CHATTY    "chatty/org.example.chatty-1.2.0.trp"
+#define STEADY    "steady-1/org.example.steady-1.0.0.trp"
+#define CHANGED   "steady-2/org.example.steady-1.1.0.trp"
 #define STRANGER  "stranger/com.stranger.parcel-1.0.0.trp"
 #define TWIN      "twin/org.Example.parcel-1.0.0.trp"
 
@@ -71,6 +73,8 @@ static int make_all(void **state) {
     make("three", "parcel-3", THREE);
     make("four", "parcel-4", FOUR);
     make("chatty", "chatty", CHATTY);
+    make("steady-1", "steady-1", STEADY);
+    make("steady-2", "steady-2", CHANGED);
     make("stranger", "stranger", STRANGER);
     make("twin", "twin", TWIN);
     sign(ONE, "ours.key");
@@ -79,6 +83,8 @@ static int make_all(void **state) {
     sign(THREE, "next.key");
     sign(FOUR, "ours.key");
     sign(CHATTY, "ours.key");
+    sign(STEADY, "ours.key");
+    sign(CHANGED, "ours.key");
     sign(STRANGER, "theirs.key");
     sign(TWIN, "ours.key");
     return 0;
@@ -279,6 +285,64 @@ static void what_was_pinned_goes_back_with_the_version(void **state) {
     EXPECT(BARE("call", "parcel"), 5, "", "*is not what was approved*");
 }
 
+/* The texts of a tool have changed, and its version has not: it is another one all the same. */
+static void a_tool_of_one_version_is_pinned_by_its_texts(void **state) {
+    (void)state;
+    trust("ours.pub", "community", "org.example.*");
+    install(STEADY);
+    EXPECT(BARE("grant", "parcel"), 0, NULL, NULL);
+    expect_version("1.0.0");
+    install(CHANGED);
+    EXPECT(BARE("call", "parcel"), 5, "", "*is not what was approved*description*");
+    EXPECT(BARE("grant", "parcel"), 0, NULL, NULL); /* in place of the other pin */
+    expect_version("1.1.0");
+    EXPECT(BARE("rollback", "org.example.steady"), 0, NULL, NULL);
+    expect_version("1.0.0");
+    EXPECT(BARE("uninstall", "org.example.steady"), 0, NULL, NULL);
+    /* A package without a signature may come again under its version. */
+    take(TWO, "plain.trp");
+    assert_int_equal(unlink("plain.trp.minisig"), 0);
+    EXPECT(BARE("install", "plain.trp", "--unsigned", "--yes"), 0, NULL, NULL);
+    EXPECT(BARE("grant", "parcel"), 0, NULL, NULL);
+    expect_version("1.1.0");
+    take(TWO_AGAIN, "plain.trp");
+    assert_int_equal(unlink("plain.trp.minisig"), 0);
+    EXPECT(BARE("install", "plain.trp", "--unsigned", "--yes"), 0, NULL, NULL);
+    EXPECT(BARE("call", "parcel"), 5, "", "*is not what was approved*");
+    EXPECT(BARE("rollback", ID), 0, NULL, NULL);
+    expect_version("1.1.0");
+}
+
+/* The id of the key that was added first. */
+static const char *first_key(void) {
+    static char id[17];
+    struct run run = BARE("keys", "--json");
+    const char *found = strstr(run.out, "\"id\":\"");
+    assert_non_null(found);
+    memcpy(id, found + 6, sizeof id - 1);
+    run_finish(&run);
+    return id;
+}
+
+/* What a removed key has signed runs and can be gone back from; nothing more comes by it. */
+static void a_removed_key_brings_nothing_more(void **state) {
+    (void)state;
+    trust("ours.pub", "community", ID);
+    install(ONE);
+    install(TWO);
+    EXPECT(BARE("keys", "remove", first_key()), 0, NULL, NULL);
+    expect_version("1.1.0");
+    EXPECT(BARE("install", at(FOUR), "--yes"), 5, "", "*PermissionDenied: *which is not trusted*");
+    EXPECT(BARE("rollback", ID), 0, NULL, NULL);
+    expect_version("1.0.0");
+    EXPECT(BARE("install", at(TWO), "--yes"), 5, "", "*PermissionDenied: *which is not trusted*");
+    /* Another key for the id does not take over what it has signed. */
+    trust("next.pub", "community", ID);
+    EXPECT(BARE("install", at(THREE), "--yes"), 5, "", "*has not signed over to it*");
+    EXPECT(BARE("uninstall", ID), 0, NULL, NULL);
+    install(THREE);
+}
+
 static void an_older_version_is_a_downgrade(void **state) {
     (void)state;
     trust("ours.pub", "community", ID);
@@ -321,6 +385,9 @@ static void an_update_needs_the_key_or_its_successor(void **state) {
     take("next.pub", "next.pub");
     EXPECT(AUTHOR("sign", "next.pub", "--key", at("ours.key")), 0, NULL, NULL);
     EXPECT(BARE("keys", "add", "next.pub"), 0, NULL, NULL);
+    /* Also when the old one is trusted no longer, as when it was stolen. */
+    EXPECT(BARE("keys", "remove", first_key()), 0, NULL, NULL);
+    EXPECT(BARE("install", at(TWO), "--yes"), 5, "", "*PermissionDenied: *which is not trusted*");
     install(THREE);
     expect_version("1.2.0");
 }
@@ -840,6 +907,8 @@ int main(void) {
             CASE(an_update_is_gone_back_from),
             CASE(what_was_approved_goes_back_with_the_version),
             CASE(what_was_pinned_goes_back_with_the_version),
+            CASE(a_tool_of_one_version_is_pinned_by_its_texts),
+            CASE(a_removed_key_brings_nothing_more),
             CASE(an_older_version_is_a_downgrade),
             CASE(a_key_signs_only_its_ids),
             CASE(an_id_differs_in_more_than_case),
