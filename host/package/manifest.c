@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/name.h"
 #include "base/semver.h"
+#include "base/sort.h"
 #include "base/text.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
@@ -234,26 +235,43 @@ static int read_head(struct reading *reading, yyjson_val *root) {
                : 0;
 }
 
-/* An array of at most `max` items; a missing one is empty. */
-static int take_array(struct reading *reading, yyjson_val *root, const char *key, size_t max,
-                      size_t item_size, void *ret_items, size_t *ret_count) {
+/* A member that is an array: how many items it may have, of which size in memory, and what reads
+ * one into its place. */
+struct list {
+    const char *key;
+    size_t max;
+    size_t item_size;
+    int (*read)(struct reading *reading, yyjson_val *value, size_t at);
+};
+
+/* Read an array; a missing one is empty. */
+static int read_list(struct reading *reading, yyjson_val *root, const struct list *list,
+                     void *ret_items, size_t *ret_count) {
+    const char *key = list->key;
     yyjson_val *array = yyjson_obj_get(root, key);
     size_t count = yyjson_arr_size(array);
     if (array != NULL && !yyjson_is_arr(array)) {
         return refuse(reading, key, "must be an array");
     }
-    if (count > max) {
+    if (count > list->max) {
         return error_set(reading->err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "the manifest %s: /%s has %zu items; %zu are the most", MANIFEST_NAME, key,
-                         count, max);
+                         count, list->max);
     }
-    void *items = arena_zalloc(&reading->to->arena, (count + 1) * item_size);
+    void *items = arena_zalloc(&reading->to->arena, (count + 1) * list->item_size);
     if (items == NULL) {
         return error_oom(reading->err);
     }
     memcpy(ret_items, &items, sizeof items);
     *ret_count = count;
-    return 0;
+    size_t at;
+    size_t all;
+    yyjson_val *value;
+    int code = 0;
+    yyjson_arr_foreach (array, at, all, value) {
+        code = code == 0 ? list->read(reading, value, at) : code;
+    }
+    return code;
 }
 
 /* Of the form KIND:VALUE, as the host writes what a plugin declares. */
@@ -267,30 +285,17 @@ static bool is_capability(const char *text) {
     return false;
 }
 
-static int read_capabilities(struct reading *reading, yyjson_val *root) {
+static int read_capability(struct reading *reading, yyjson_val *value, size_t at) {
     struct manifest *to = reading->to;
-    size_t at;
-    size_t count;
-    yyjson_val *value;
-    int code = take_array(reading, root, "capabilities", MANIFEST_CAPABILITIES_MAX,
-                          sizeof *to->capabilities, &to->capabilities, &to->capability_count);
-    if (code < 0) {
-        return code;
+    const char *text = yyjson_get_str(value);
+    size_t length = yyjson_get_len(value);
+    if (text == NULL || length > MANIFEST_TEXT_MAX || strlen(text) != length ||
+        !is_capability(text)) {
+        return refuse_item(reading, "capabilities", at,
+                           "must be a capability such as \"read:/srv/data\"");
     }
-    yyjson_arr_foreach (yyjson_obj_get(root, "capabilities"), at, count, value) {
-        const char *text = yyjson_get_str(value);
-        size_t length = yyjson_get_len(value);
-        if (text == NULL || length > MANIFEST_TEXT_MAX || strlen(text) != length ||
-            !is_capability(text)) {
-            return refuse_item(reading, "capabilities", at,
-                               "must be a capability such as \"read:/srv/data\"");
-        }
-        to->capabilities[at] = arena_copy(&to->arena, text, length);
-        if (to->capabilities[at] == NULL) {
-            return error_oom(reading->err);
-        }
-    }
-    return 0;
+    to->capabilities[at] = arena_copy(&to->arena, text, length);
+    return to->capabilities[at] != NULL ? 0 : error_oom(reading->err);
 }
 
 static bool take_permission(yyjson_val *object, int *ret) {
@@ -343,19 +348,6 @@ static int read_tool(struct reading *reading, yyjson_val *value, size_t at) {
                                  "\"pin\" must be 64 hexadecimal digits, in lower case");
 }
 
-static int read_tools(struct reading *reading, yyjson_val *root) {
-    struct manifest *to = reading->to;
-    size_t at;
-    size_t count;
-    yyjson_val *value;
-    int code = take_array(reading, root, "tools", MANIFEST_TOOLS_MAX, sizeof *to->tools, &to->tools,
-                          &to->tool_count);
-    yyjson_arr_foreach (yyjson_obj_get(root, "tools"), at, count, value) {
-        code = code == 0 ? read_tool(reading, value, at) : code;
-    }
-    return code;
-}
-
 static int read_file(struct reading *reading, yyjson_val *value, size_t at) {
     struct manifest_file *file = &reading->to->files[at];
     bool bad = false;
@@ -381,17 +373,23 @@ static int read_file(struct reading *reading, yyjson_val *value, size_t at) {
                                  "\"sha256\" must be 64 hexadecimal digits, in lower case");
 }
 
-static int read_files(struct reading *reading, yyjson_val *root) {
+static int read_lists(struct reading *reading, yyjson_val *root) {
     struct manifest *to = reading->to;
-    size_t at;
-    size_t count;
-    yyjson_val *value;
-    int code = take_array(reading, root, "files", MANIFEST_FILES_MAX, sizeof *to->files, &to->files,
-                          &to->file_count);
-    yyjson_arr_foreach (yyjson_obj_get(root, "files"), at, count, value) {
-        code = code == 0 ? read_file(reading, value, at) : code;
-    }
-    return code;
+    const struct list capabilities = {.key = "capabilities",
+                                      .max = MANIFEST_CAPABILITIES_MAX,
+                                      .item_size = sizeof *to->capabilities,
+                                      .read = read_capability};
+    const struct list tools = {.key = "tools",
+                               .max = MANIFEST_TOOLS_MAX,
+                               .item_size = sizeof *to->tools,
+                               .read = read_tool};
+    const struct list files = {.key = "files",
+                               .max = MANIFEST_FILES_MAX,
+                               .item_size = sizeof *to->files,
+                               .read = read_file};
+    int code = read_list(reading, root, &capabilities, &to->capabilities, &to->capability_count);
+    code = code == 0 ? read_list(reading, root, &tools, &to->tools, &to->tool_count) : code;
+    return code == 0 ? read_list(reading, root, &files, &to->files, &to->file_count) : code;
 }
 
 /* --------------------------------------------------------------------- order */
@@ -411,13 +409,6 @@ static int compare_files(const void *a, const void *b) {
     const struct manifest_file *one = a;
     const struct manifest_file *other = b;
     return strcmp(one->path, other->path);
-}
-
-static void sort(void *items, size_t count, size_t size,
-                 int (*compare)(const void *a, const void *b)) {
-    if (count > 1) {
-        qsort(items, count, size, compare);
-    }
 }
 
 void manifest_sort(struct manifest *manifest) {
@@ -490,9 +481,7 @@ static int parse_root(struct reading *reading, yyjson_val *root) {
                                              : refuse(reading, pointer, "stands there twice");
     }
     int code = read_head(reading, root);
-    code = code == 0 ? read_capabilities(reading, root) : code;
-    code = code == 0 ? read_tools(reading, root) : code;
-    code = code == 0 ? read_files(reading, root) : code;
+    code = code == 0 ? read_lists(reading, root) : code;
     if (code == 0) {
         manifest_sort(reading->to);
         code = check_whole(reading);

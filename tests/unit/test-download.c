@@ -1,32 +1,19 @@
 /* A file from a web server: what servers do to who asks them, and what is said of it. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "file-server.h"
 #include "net/download.h"
-#include "remove-tree.h"
+
+#include "package-test.h"
 
 #define TEXT "what there is"
 
-static char dir[64];
 static struct file_server *server;
-static struct toolrack_error err;
 
 static int set_up(void **state) {
-    (void)state;
-    (void)snprintf(dir, sizeof dir, "/tmp/toolrack-download-XXXXXX");
-    if (mkdtemp(dir) == NULL || chdir(dir) != 0) {
+    if (enter_folder(state) != 0) {
         return -1;
     }
     FILE *file = fopen("file", "w");
@@ -38,9 +25,8 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     file_server_stop(server);
-    return chdir("/") == 0 ? remove_tree(dir) : -1;
+    return leave_folder(state);
 }
 
 /* Download a path of the server, and return the code. */

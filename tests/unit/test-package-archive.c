@@ -5,52 +5,16 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <sodium.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "package/archive.h"
-#include "remove-tree.h"
 
-#include <cmocka.h> /* after plugin.h: it defines a macro named fail */
+#include "package-test.h"
 
 #define BLOCK 512u
-
-static struct toolrack_error err;
-static char dir[64];
-
-static void assert_ok(int code) {
-    if (code != 0) {
-        fail_msg("%s: %s", toolrack_code_name(code), err.message);
-    }
-}
-
-static void assert_error(int code, int expected, const char *part) {
-    if (code != expected || strstr(err.message, part) == NULL) {
-        fail_msg("%s: %s (expected %s with \"%s\")", toolrack_code_name(code), err.message,
-                 toolrack_code_name(expected), part);
-    }
-}
-
-static int set_up(void **state) {
-    (void)state;
-    (void)snprintf(dir, sizeof dir, "/tmp/toolrack-archive-XXXXXX");
-    return mkdtemp(dir) != NULL && chdir(dir) == 0 ? 0 : -1;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    return chdir("/") == 0 ? remove_tree(dir) : -1;
-}
 
 static int make_memory(const struct buf *bytes) {
     int fd = memfd_create("test", MFD_CLOEXEC);
@@ -754,7 +718,7 @@ static void held_bytes_do_not_change(void **state) {
     buf_finish(&bytes);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_folder, leave_folder)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

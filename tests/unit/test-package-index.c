@@ -1,19 +1,11 @@
 /* The index of packages: what is read, what is refused, and which entry is meant. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "failing-malloc.h"
 #include "package/index.h"
 #include "package/layout.h"
-#include "remove-tree.h"
+
+#include "package-test.h"
 
 #define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define BEGIN                                                          \
@@ -23,8 +15,6 @@
 #define ENTRY(id, version)                         \
     "{\"id\": \"" id "\", \"version\": \"" version \
     "\", \"file\": \"a.trp\", \"size\": 9, \"sha256\": \"" HASH "\"}"
-
-static struct toolrack_error err;
 
 static void read_index(const char *text, struct package_index *ret) {
     if (index_read(text, strlen(text), "here", ret, &err) < 0) {
@@ -151,19 +141,6 @@ static void memory_may_run_out(void **state) {
 
 /* ------------------------------------------------------------------- layout */
 
-static char dir[64];
-
-static int in_a_folder(void **state) {
-    (void)state;
-    (void)snprintf(dir, sizeof dir, "/tmp/toolrack-package-XXXXXX");
-    return mkdtemp(dir) != NULL ? 0 : -1;
-}
-
-static int away(void **state) {
-    (void)state;
-    return remove_tree(dir);
-}
-
 static void open_layout(struct layout *ret) {
     char path[128];
     (void)snprintf(path, sizeof path, "%s/packages", dir);
@@ -282,7 +259,7 @@ static void links_of_others_are_no_packages(void **state) {
 }
 
 int main(void) {
-#define IN_A_FOLDER(name) cmocka_unit_test_setup_teardown(name, in_a_folder, away)
+#define IN_A_FOLDER(name) cmocka_unit_test_setup_teardown(name, enter_folder, leave_folder)
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(the_highest_release_is_meant),
             cmocka_unit_test(words_are_looked_for_in_ids_and_tools),

@@ -1,56 +1,29 @@
 /* What a package says of itself, and the keys and signatures: what minisign made is read, and what
  * is made here is as minisign's. */
-#include <setjmp.h>
 #include <sodium.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "failing-malloc.h"
 #include "package/archive.h"
 #include "package/keyring.h"
 #include "package/sign.h"
-#include "remove-tree.h"
 
-#include <cmocka.h> /* after plugin.h: it defines a macro named fail */
+#include "package-test.h"
 
 #define ALLOCATIONS_MAX 10000u
 
-static struct toolrack_error err;
-static char dir[64];
 static struct store *store;
 
-static void assert_ok(int code) {
-    if (code != 0) {
-        fail_msg("%s: %s", toolrack_code_name(code), err.message);
-    }
-}
-
-static void assert_error(int code, int expected, const char *part) {
-    if (code != expected || strstr(err.message, part) == NULL) {
-        fail_msg("%s: %s (expected %s with \"%s\")", toolrack_code_name(code), err.message,
-                 toolrack_code_name(expected), part);
-    }
-}
-
 static int set_up(void **state) {
-    (void)state;
-    (void)snprintf(dir, sizeof dir, "/tmp/toolrack-package-XXXXXX");
     store = store_open(NULL, &err);
-    return mkdtemp(dir) != NULL && chdir(dir) == 0 && store != NULL ? 0 : -1;
+    return store != NULL ? enter_folder(state) : -1;
 }
 
 static int tear_down(void **state) {
-    (void)state;
     store_close(store);
-    return chdir("/") == 0 ? remove_tree(dir) : -1;
+    return leave_folder(state);
 }
 
 static void write_text(const char *name, const char *text, mode_t mode) {
