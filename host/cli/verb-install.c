@@ -480,6 +480,6 @@ int verb_index(struct cli *cli) {
     buf_printf(&cli->out, ": number %llu, %zu packages, good until %s; sign it: %s\n",
                (unsigned long long)rows_number(root, "number"),
                yyjson_arr_size(yyjson_obj_get(root, "packages")), rows_member(root, "expires", ""),
-               COMMAND("sign", rows_member(root, "file", "")));
+               COMMAND("sign --key SECRET.key", rows_member(root, "file", "")));
     return CLI_OK;
 }

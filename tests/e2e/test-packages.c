@@ -512,8 +512,8 @@ static int publish(void **state) {
     }
     (void)snprintf(url, sizeof url, "http://127.0.0.1:%u", file_server_port(server));
     take(ONE, "www/one.trp");
-    EXPECT(AUTHOR("index", "www"), 0, "*www/index.json: number 1, 1 packages, good until *sign *",
-           "");
+    EXPECT(AUTHOR("index", "www"), 0,
+           "*www/index.json: number 1, 1 packages, good until *sign --key SECRET.key *", "");
     EXPECT(AUTHOR("sign", "www/index.json", "--key", at("ours.key")), 0, NULL, NULL);
     trust("ours.pub", "community", "org.example.*");
     return 0;
