@@ -233,6 +233,30 @@ static int end(struct request *request, int code) {
                                : code;
 }
 
+/* The tools of a plugin that are held, as a list. */
+struct held {
+    const char *id;
+    yyjson_mut_doc *doc;
+    yyjson_mut_val *list;
+};
+
+static bool list_held(void *user, struct toolrack_tool *tool) {
+    const struct held *held = user;
+    if (tool_is_held(tool) && !toolrack_tool_is_kept(tool) &&
+        strcmp(toolrack_tool_plugin(tool), held->id) == 0) {
+        (void)yyjson_mut_arr_add_strcpy(held->doc, held->list, toolrack_tool_name(tool));
+    }
+    return true;
+}
+
+/* Which tools do not run as they are not as they were approved: who has changed them should not
+ * learn of it by their next call. */
+static void add_held(struct toolrack *host, const char *id, yyjson_mut_doc *doc,
+                     yyjson_mut_val *root) {
+    struct held held = {id, doc, yyjson_mut_obj_add_arr(doc, root, "held")};
+    registry_visit(host->registry, list_held, &held);
+}
+
 /* Whether the plugin of a package serves here: another one may have its id. */
 static void add_serves(struct toolrack *host, const struct installed *now, yyjson_mut_doc *doc,
                        yyjson_mut_val *root) {
@@ -271,6 +295,9 @@ static int end_report(struct toolrack *host, struct toolrack_text *report,
     }
     (void)yyjson_mut_obj_add_bool(doc, root, "changed", done->changed);
     add_serves(host, &done->now, doc, root);
+    if (done->changed) {
+        add_held(host, done->now.id, doc, root);
+    }
     if (ret == NULL) {
         yyjson_mut_doc_free(doc);
         return 0;
@@ -401,8 +428,9 @@ static int begin_simple(struct request *request, struct toolrack *host, const ch
     return begin(request, host, &options, err);
 }
 
-static int report_done(const struct install_done *done, bool has_from, struct toolrack_text **ret,
-                       struct toolrack_error *err) {
+/* @param host  of whoever went back: what serves now is reported too; NULL: nothing does */
+static int report_done(struct toolrack *host, const struct install_done *done,
+                       struct toolrack_text **ret, struct toolrack_error *err) {
     yyjson_mut_val *root;
     if (ret == NULL) {
         return 0;
@@ -410,8 +438,9 @@ static int report_done(const struct install_done *done, bool has_from, struct to
     yyjson_mut_doc *doc = document_begin(&root);
     document_add_text(doc, root, "id", done->now.id);
     document_add_text(doc, root, "version", done->now.version);
-    if (has_from) {
+    if (host != NULL) {
         document_add_text(doc, root, "from", done->before.version);
+        add_held(host, done->now.id, doc, root);
     }
     return document_end(doc, ret, err);
 }
@@ -430,7 +459,7 @@ int toolrack_uninstall(struct toolrack *host, const char *id, const char *who,
         note(host, "uninstalled", &done.now, request.install.who, NULL);
     }
     code = end(&request, code);
-    return code < 0 ? code : report_done(&done, false, ret_report, err);
+    return code < 0 ? code : report_done(NULL, &done, ret_report, err);
 }
 
 int toolrack_install_rollback(struct toolrack *host, const char *id, const char *who,
@@ -450,7 +479,7 @@ int toolrack_install_rollback(struct toolrack *host, const char *id, const char 
         note(host, "rolled-back", &done.now, request.install.who, why);
     }
     code = end(&request, code);
-    return code < 0 ? code : report_done(&done, true, ret_report, err);
+    return code < 0 ? code : report_done(host, &done, ret_report, err);
 }
 
 /* ------------------------------------------------------------------- lists */

@@ -231,6 +231,20 @@ static void add_unchanged(struct cli *cli, yyjson_val *root) {
     }
 }
 
+void install_add_held(struct buf *out, const char *tool) {
+    buf_printf(out, "; '%s' is not as it was approved and does not run; approve it: %s", tool,
+               COMMAND("grant", tool));
+}
+
+static void add_all_held(struct buf *out, yyjson_val *root) {
+    size_t at;
+    size_t count;
+    yyjson_val *tool;
+    yyjson_arr_foreach (yyjson_obj_get(root, "held"), at, count, tool) {
+        install_add_held(out, yyjson_get_str(tool));
+    }
+}
+
 /* Append what was done, as lines. */
 static void add_done(struct cli *cli, bool is_shown, yyjson_val *root) {
     const char *installed = rows_member(root, "installed", NULL);
@@ -247,6 +261,7 @@ static void add_done(struct cli *cli, bool is_shown, yyjson_val *root) {
     buf_printf(&cli->out, "%s %s is installed%s%s", rows_member(root, "id", ""),
                rows_member(root, "version", ""), installed != NULL ? ", in place of " : "",
                installed != NULL ? installed : "");
+    add_all_held(&cli->out, root);
     cli_end_decision(cli);
 }
 
@@ -365,6 +380,7 @@ static void add_went_back(struct buf *out, yyjson_val *root) {
     buf_printf(out, "%s %s is installed, as before %s, which 'toolrack update' does not take again",
                rows_member(root, "id", ""), rows_member(root, "version", ""),
                rows_member(root, "from", ""));
+    add_all_held(out, root);
 }
 
 int install_go_back_verb(struct cli *cli, const char *id) {

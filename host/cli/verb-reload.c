@@ -126,9 +126,7 @@ static void visit_held(struct cli *cli, yyjson_val *now,
 }
 
 static void add_held(void *user, const char *tool) {
-    struct buf *out = user;
-    buf_printf(out, "; '%s' is not as it was approved and does not run; approve it: %s", tool,
-               COMMAND("grant", tool));
+    install_add_held(user, tool);
 }
 
 struct held_list {

@@ -266,10 +266,13 @@ static void what_was_pinned_goes_back_with_the_version(void **state) {
     trust("ours.pub", "community", ID);
     install(ONE);
     EXPECT(BARE("grant", "parcel"), 0, NULL, NULL);
-    install(TWO);
+    EXPECT(BARE("install", at(TWO), "--yes"), 0,
+           "*in place of 1.0.0; 'parcel' is not as it was approved and does not run; approve it: "
+           "*grant parcel\n",
+           NULL);
     EXPECT(BARE("call", "parcel"), 5, "", "*is not what was approved*");
     /* Back, and nothing was decided in between. */
-    EXPECT(BARE("rollback", ID), 0, NULL, NULL);
+    EXPECT_JSON(BARE("rollback", ID, "--json"), 0, "/held", "[]");
     expect_version("1.0.0");
     install(TWO);
     EXPECT(BARE("call", "parcel"), 5, "", "*is not what was approved*");
@@ -281,7 +284,9 @@ static void what_was_pinned_goes_back_with_the_version(void **state) {
     /* What was held before is held after: to go back approves nothing. */
     install(TWO);
     install(FOUR);
-    EXPECT(BARE("rollback", ID), 0, NULL, NULL);
+    EXPECT(BARE("rollback", ID), 0,
+           ID " 1.1.0 is installed, *; 'parcel' is not as it was approved and does not run; *\n",
+           NULL);
     EXPECT(BARE("call", "parcel"), 5, "", "*is not what was approved*");
 }
 

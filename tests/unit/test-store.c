@@ -49,6 +49,7 @@
 #include "store/quarantine.h"
 #include "store/runs.h"
 #include "store/selections.h"
+#include "store/standings.h"
 #include "store/statistics.h"
 #include "store/store.h"
 #include "store/tokens.h"
@@ -832,6 +833,67 @@ static void pins_survive(void **state) {
     assert_seen(store_pins_read(store, NULL, "send", see_pin, NULL, &err),
                 "mail send@1.0.0 171 Send a mail {} 1000000 ann;");
     assert_seen(store_pins_read(store, "post", NULL, see_pin, NULL, &err), "");
+}
+
+static void see_caution(void *user, const struct store_caution *caution) {
+    (void)user;
+    buf_printf(&seen, "%s %s %d;", caution->plugin, caution->tool, caution->permission);
+}
+
+/* Pins and cautions of a plugin as they were, and as they are now, change places. */
+static void a_standing_is_kept_and_comes_back(void **state) {
+    (void)state;
+    struct store_pin pin = {.plugin = "mail /p",
+                            .tool = "send",
+                            .version = "1.0.0",
+                            .texts = {"Send", "{}"},
+                            .capabilities = "",
+                            .approved_s = NOW,
+                            .who = "ann"};
+    struct store_pin other = pin;
+    char name[16];
+    other.plugin = "post /p";
+    open_store();
+    assert_int_equal(store_standing_exchange(store, "mail /p", "one", &err), TOOLRACK_E_NOT_FOUND);
+    assert_ok(store_consent(store, &pin, 1, NULL, NULL, &err));
+    assert_ok(store_consent(store, &other, 1, NULL, NULL, &err));
+    assert_ok(store_standing_keep(store, "mail /p", "one", NOW, &err));
+    assert_ok(store_standing_keep(store, "mail /p", "one", NOW, &err)); /* again is the same */
+    pin.texts[PIN_TEXT_DESCRIPTION] = "Send all";
+    pin.permission = 2;
+    assert_ok(store_consent(store, &pin, 1, NULL, NULL, &err));
+    pin.tool = "spam";
+    assert_ok(store_consent(store, &pin, 1, NULL, NULL, &err));
+    reopen();
+    for (int round = 0; round < 2; round++) {
+        assert_ok(store_standing_exchange(store, "mail /p", "one", &err));
+        assert_seen(store_pins_read(store, NULL, NULL, see_pin, NULL, &err),
+                    "mail /p send@1.0.0 0 Send {} 1000000 ann;"
+                    "post /p send@1.0.0 0 Send {} 1000000 ann;");
+        assert_seen(store_cautions_read(store, see_caution, NULL, &err),
+                    "mail /p send 0;post /p send 0;");
+        assert_ok(store_standing_exchange(store, "mail /p", "one", &err));
+        assert_seen(store_pins_read(store, NULL, NULL, see_pin, NULL, &err),
+                    "mail /p send@1.0.0 0 Send all {} 1000000 ann;"
+                    "mail /p spam@1.0.0 0 Send all {} 1000000 ann;"
+                    "post /p send@1.0.0 0 Send {} 1000000 ann;");
+        assert_seen(store_cautions_read(store, see_caution, NULL, &err),
+                    "mail /p send 2;mail /p spam 2;post /p send 0;");
+    }
+    /* There are so many at most; the oldest goes, with all that it has. */
+    for (int i = 0; i < STORE_STANDINGS_MAX; i++) {
+        (void)snprintf(name, sizeof name, "v%d", i);
+        assert_ok(store_standing_keep(store, "mail /p", name, NOW + 1 + i, &err));
+    }
+    assert_int_equal(store_standing_exchange(store, "mail /p", "one", &err), TOOLRACK_E_NOT_FOUND);
+    assert_string_equal(ask_sql("SELECT count(*) FROM kept_pins WHERE kept_as = 'one'"), "0");
+    assert_string_equal(ask_sql("SELECT count(*) FROM kept_cautions WHERE kept_as = 'one'"), "0");
+    assert_ok(store_standing_forget(store, "mail /p", "v0", &err));
+    assert_int_equal(store_standing_exchange(store, "mail /p", "v0", &err), TOOLRACK_E_NOT_FOUND);
+    assert_ok(store_standing_forget(store, "mail /p", NULL, &err));
+    assert_string_equal(ask_sql("SELECT (SELECT count(*) FROM kept_pins) + (SELECT count(*) FROM "
+                                "kept_cautions) + (SELECT count(*) FROM standings)"),
+                        "0");
 }
 
 /* An approval is of a version, of a plugin for which it is pinned, and of a conversation or all. */
@@ -3737,6 +3799,7 @@ int main(void) {
             WITH_FOLDER(a_secret_that_waited_before_is_found),
             WITH_FOLDER(a_change_half_done_is_undone_by_who_reads),
             WITH_FOLDER(pins_survive),
+            WITH_FOLDER(a_standing_is_kept_and_comes_back),
             WITH_FOLDER(approvals_are_found),
             WITH_FOLDER(consent_is_kept_and_withdrawn_as_a_whole),
             WITH_FOLDER(quarantine_survives_until_it_is_released),

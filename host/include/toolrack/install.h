@@ -48,7 +48,8 @@ struct toolrack_install_options {
  * @param ret_report  receives a reference, to be released by toolrack_text_unref(): the report
  *                    above with `changed`: false if exactly that is installed already; and
  *                    `serves`: whether its plugin does in this host, with the `reason` if not, such
- *                    as another plugin that has its id; or NULL
+ *                    as another plugin that has its id; where something changed also `held`: the
+ *                    names of tools that are not as they were approved; or NULL
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_PERMISSION_DENIED: its key is not known or does not
  *         sign its id, an index is signed by another key than before, or nobody agreed;
  *         TOOLRACK_E_REFUSED: unsigned, damaged, a downgrade, an expired index or one of the
@@ -80,8 +81,8 @@ TOOLRACK_API int toolrack_uninstall(struct toolrack *host, const char *id, const
 
 /** Go back to the version of a package that was installed before. What was approved of the plugin
  * is again what it was then.
- * @param ret_report  a JSON object: id, version, from (the version that was gone back from); or
- * NULL
+ * @param ret_report  a JSON object: id, version, from (the version that was gone back from), held
+ *                    (as of toolrack_install()); or NULL
  * @return as toolrack_uninstall(); TOOLRACK_E_NOT_FOUND also when there is no version before. */
 TOOLRACK_API int toolrack_install_rollback(struct toolrack *host, const char *id, const char *who,
                                            struct toolrack_text **ret_report,
