@@ -12,6 +12,7 @@
 #include "base/command.h"
 #include "package/archive.h"
 #include "package/describe.h"
+#include "package/tree.h"
 #include "package/wants.h"
 #include "plugin/descriptor.h"
 #include "registry/document.h"
@@ -34,7 +35,12 @@ struct installing {
     struct install_done done;
 };
 
+/* What was unpacked and not installed is removed. It is locked, so nobody else does that meanwhile.
+ */
 static void finish(struct installing *at) {
+    if (at->folder >= 0 && at->layout.root >= 0) {
+        (void)tree_remove(at->layout.root, at->incoming);
+    }
     descriptor_unref(at->now);
     descriptor_unref(at->old);
     manifest_finish(&at->manifest);

@@ -158,6 +158,7 @@ static void a_package_is_installed_from_a_file(void **state) {
               "changed\n",
            "");
     EXPECT(BARE("call", "parcel"), 3, NULL, NULL);
+    assert_int_equal(rmdir("state/packages/incoming"), 0); /* nothing was left in it */
     EXPECT_JSON(BARE("install", at(ONE), "--yes", "--json"), 0, "/id", "\"" ID "\"", "/version",
                 "\"1.0.0\"", "/installed", "null", "/trust", "\"community\"", "/changed", "true",
                 "/serves", "true", "/tools/0/permission", "\"safe\"", "/hosts", "0");
