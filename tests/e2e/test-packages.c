@@ -719,6 +719,28 @@ static void an_index_names_what_a_package_is(void **state) {
     EXPECT_REFUSED(1, "*Refused: *is " ID " 1.0.0, and the index says " ID " 1.9.9\n");
 }
 
+/* What an index says of tools is its publisher's: neither too much of it is shown, nor what would
+ * write over the screen. */
+static void what_an_index_says_is_cut(void **state) {
+    (void)state;
+    char tools[1024] = "";
+    char packages[1536];
+    for (int i = 0; i < 20; i++) {
+        size_t length = strlen(tools);
+        (void)snprintf(tools + length, sizeof tools - length,
+                       "%s{\"name\": \"%st%d\", \"description\": \"Many\"}", i > 0 ? ", " : "",
+                       i == 0 ? "\\u001b[2K" : "", i);
+    }
+    (void)snprintf(packages, sizeof packages,
+                   "{\"id\": \"a.b\", \"version\": \"1.0.0\", \"file\": \"a.trp\", \"size\": 9, "
+                   "\"sha256\": \"" NOT_IT NOT_IT NOT_IT NOT_IT NOT_IT NOT_IT NOT_IT NOT_IT
+                   "\", \"tools\": [%s]}",
+                   tools);
+    write_index("50", LATER, packages);
+    EXPECT(BARE("search", "--packages", "many", "--index", url), 0,
+           "*a.b *\\u001b[2Kt0 t1 *t15 and 4 more\n", "");
+}
+
 static void urls_have_limits(void **state) {
     (void)state;
     char text[512];
@@ -930,6 +952,7 @@ int main(void) {
             INDEXED(the_best_of_all_indexes_is_taken),
             INDEXED(a_lying_index_is_refused),
             INDEXED(an_index_names_what_a_package_is),
+            INDEXED(what_an_index_says_is_cut),
             INDEXED(urls_have_limits),
             CASE(a_step_that_fails_changes_nothing),
             CASE(whoever_is_killed_leaves_the_old_or_the_new),
