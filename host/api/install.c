@@ -28,7 +28,7 @@ struct request {
     bool is_telling;
     bool goes_back;
     char path[2 * LAYOUT_PATH_MAX]; /* of what is exchanged, as this host knows it; or "" */
-    /* Of whoever goes back: whose pins were exchanged, and for which; NULL: none were. */
+    /* Whose pins were exchanged, and for which; "": none were, and it is removed. NULL: neither */
     struct plugin *standing;
     char kept_as[LAYOUT_PATH_MAX];
 };
@@ -101,8 +101,10 @@ static void keep_standing(struct request *request, const struct installed *of,
         return;
     }
     if (after == NULL) {
-        code = store_standing_forget(host->store, plugin->identity_text, NULL, &why);
-    } else if (!request->goes_back) {
+        request->standing = plugin; /* all is forgotten when it is gone */
+        return;
+    }
+    if (!request->goes_back) {
         code = store_standing_keep(host->store, plugin->identity_text, of->folder, clock_wall_s(),
                                    &why);
     } else {
@@ -121,7 +123,7 @@ static void keep_standing(struct request *request, const struct installed *of,
 }
 
 /* Whoever has gone back needs what was approved of the other version no longer; if he has not, it
- * is in effect again. */
+ * is in effect again. What is removed has no version to go back to. */
 static void end_standing(struct request *request, bool is_done) {
     struct toolrack_error unheard; /* tools are held then, and say what to do */
     if (request->standing == NULL) {
@@ -129,10 +131,11 @@ static void end_standing(struct request *request, bool is_done) {
     }
     struct store *store = request->host->store;
     const char *identity = request->standing->identity_text;
-    if (!is_done) {
-        (void)store_standing_exchange(store, identity, request->kept_as, &unheard);
-    } else {
-        (void)store_standing_forget(store, identity, request->kept_as, &unheard);
+    const char *kept_as = request->kept_as[0] != '\0' ? request->kept_as : NULL;
+    if (is_done) {
+        (void)store_standing_forget(store, identity, kept_as, &unheard);
+    } else if (kept_as != NULL) {
+        (void)store_standing_exchange(store, identity, kept_as, &unheard);
     }
     plugin_unref(request->standing);
     request->standing = NULL;
