@@ -196,6 +196,7 @@ static void put_plugin(struct elf_writer *writer, const struct tr_plugin *from) 
 /* ---------------------------------------------------------------- tables */
 
 static const char strings[] = "\0toolrack_plugin\0libc.so.6";
+#define LIBC_AT 17u /* of the last of them */
 
 static void put_symbols(struct elf_writer *writer) {
     Elf64_Sym symbols[2] = {{0},
@@ -206,6 +207,12 @@ static void put_symbols(struct elf_writer *writer) {
                              .st_size = sizeof(struct tr_plugin)}};
     writer->symbols = put(writer, symbols, sizeof symbols);
     writer->strings = put(writer, strings, sizeof strings);
+    writer->strings_size = sizeof strings;
+    if (writer->libc != NULL) {
+        (void)memcpy(writer->bytes + writer->length, writer->libc, strlen(writer->libc) + 1);
+        writer->length += strlen(writer->libc) + 1;
+        writer->strings_size += strlen(writer->libc) + 1;
+    }
     if (writer->sysv_hash) {
         uint32_t table[] = {1, 2, 1, 0, 0}; /* one bucket, two symbols, both chains */
         writer->hash = put(writer, table, sizeof table);
@@ -218,6 +225,19 @@ static void put_symbols(struct elf_writer *writer) {
     /* One bucket, symbols from 1, one word of bloom filter that lets all pass. */
     uint32_t table[] = {1, 1, 1, 6, UINT32_MAX, UINT32_MAX, 1, hash | 1};
     writer->hash = put(writer, table, sizeof table);
+}
+
+/* One record: a version of the library that is needed. */
+static void put_versions(struct elf_writer *writer) {
+    const struct {
+        Elf64_Verneed file;
+        Elf64_Vernaux version;
+    } needs = {{.vn_version = VER_NEED_CURRENT,
+                .vn_cnt = 1,
+                .vn_file = LIBC_AT,
+                .vn_aux = sizeof(Elf64_Verneed)},
+               {.vna_other = 2, .vna_name = sizeof strings}};
+    writer->versions = put(writer, &needs, sizeof needs);
 }
 
 static int compare_words(const void *a, const void *b) {
@@ -264,19 +284,28 @@ static void put_dynamic(struct elf_writer *writer) {
     bool packed = writer->packed;
     size_t entry = packed ? sizeof(uint64_t) : sizeof(Elf64_Rela);
     Elf64_Dyn entries[] = {
-            {.d_tag = DT_NEEDED, .d_un.d_val = 17},
+            {.d_tag = DT_NEEDED, .d_un.d_val = LIBC_AT},
             {.d_tag = writer->sysv_hash ? DT_HASH : DT_GNU_HASH, .d_un.d_ptr = writer->hash},
             {.d_tag = DT_STRTAB, .d_un.d_ptr = writer->strings},
-            {.d_tag = DT_STRSZ, .d_un.d_val = sizeof strings},
+            {.d_tag = DT_STRSZ, .d_un.d_val = writer->strings_size},
             {.d_tag = DT_SYMTAB, .d_un.d_ptr = writer->symbols},
             {.d_tag = DT_SYMENT, .d_un.d_val = sizeof(Elf64_Sym)},
             {.d_tag = packed ? DT_RELR : DT_RELA, .d_un.d_ptr = writer->relocations},
             {.d_tag = packed ? DT_RELRSZ : DT_RELASZ,
              .d_un.d_val = writer->relocation_count * entry},
             {.d_tag = packed ? DT_RELRENT : DT_RELAENT, .d_un.d_val = entry},
+            {.d_tag = DT_NULL},
+            {.d_tag = DT_NULL},
             {.d_tag = DT_NULL}};
-    writer->dynamic = put(writer, entries, sizeof entries);
-    writer->dynamic_count = sizeof entries / sizeof entries[0];
+    size_t count = sizeof entries / sizeof entries[0];
+    if (writer->libc == NULL) {
+        count -= 2;
+    } else {
+        entries[count - 3] = (Elf64_Dyn){.d_tag = DT_VERNEED, .d_un.d_ptr = writer->versions};
+        entries[count - 2] = (Elf64_Dyn){.d_tag = DT_VERNEEDNUM, .d_un.d_val = 1};
+    }
+    writer->dynamic = put(writer, entries, count * sizeof entries[0]);
+    writer->dynamic_count = count;
 }
 
 static void put_headers(struct elf_writer *writer) {
@@ -318,6 +347,9 @@ void elf_writer_run(struct elf_writer *writer, const struct tr_plugin *plugin) {
     writer->relocation_count = 0;
     put_plugin(writer, plugin);
     put_symbols(writer);
+    if (writer->libc != NULL) {
+        put_versions(writer);
+    }
     put_relocations(writer);
     put_dynamic(writer);
     put_headers(writer);

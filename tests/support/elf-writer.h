@@ -18,11 +18,12 @@ struct elf_writer {
     uint16_t machine; /* EM_X86_64 or EM_AARCH64 */
     bool sysv_hash;   /* DT_HASH instead of DT_GNU_HASH */
     bool packed;      /* DT_RELR instead of DT_RELA */
+    const char *libc; /* version of a symbol of libc that it needs, such as "GLIBC_2.38"; or NULL */
 
     /* The file, and where in it things are (addresses are offsets). */
     unsigned char *bytes;
     size_t length;
-    uint64_t plugin, symbols, hash, strings, relocations, dynamic;
+    uint64_t plugin, symbols, hash, strings, strings_size, versions, relocations, dynamic;
     size_t relocation_count, dynamic_count;
 
     /* What was written already, and which words are pointers. */

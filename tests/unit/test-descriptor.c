@@ -1,6 +1,7 @@
 /* Descriptors from files and from memory: what is read, and what is refused by which rule. */
 #include <elf.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 #include "elf-writer.h"
 #include "failing-malloc.h"
 #include "plugin/descriptor.h"
+#include "plugin/imports.h"
 
 #include <cmocka.h> /* after plugin.h: it defines a macro named fail */
 
@@ -644,6 +646,41 @@ static void the_other_machine_is_read_and_refused(void **state) {
     assert_refused(desc, "plugin-id");
     assert_non_null(strstr(get_rule(desc, "elf-machine")->cause, "AArch64"));
     assert_non_null(strstr(get_rule(desc, "elf-machine")->cause, "x86-64"));
+}
+
+/* What is told of the C library that a file for a machine needs: the rule, or NULL. */
+static const char *told_of_libc(uint16_t machine, const char *version) {
+    struct fixture f;
+    fixture_init(&f);
+    struct elf_writer writer = {.machine = machine_here()};
+    AUTO_DESC desc = read_written(&writer, &f.plugin);
+    struct elf_writer needs = {.machine = machine, .libc = version};
+    elf_writer_run(&needs, &f.plugin);
+    CLEANUP(closep) int fd = elf_writer_fd(needs.bytes, needs.length);
+    free(needs.bytes);
+    CLEANUP(arena_finish) struct arena arena;
+    struct findings findings;
+    arena_init(&arena, NULL, 0);
+    findings_init(&findings, &arena);
+    assert_int_equal(imports_check(fd, desc, &findings), 0);
+    assert_true(findings.count <= 1);
+    return findings.count == 1 ? findings.items[0].rule : NULL;
+}
+
+/* Debian 12 has 2.36. Of this machine's own files it is told as well when it is not here. */
+static void a_newer_c_library_than_debians_is_told(void **state) {
+    (void)state;
+    uint16_t here = machine_here();
+    uint16_t other = here == EM_X86_64 ? EM_AARCH64 : EM_X86_64;
+    assert_null(told_of_libc(other, "GLIBC_2.36"));
+    assert_string_equal(told_of_libc(other, "GLIBC_2.38"), "elf-glibc-new");
+    assert_string_equal(told_of_libc(other, "GLIBC_3.0"), "elf-glibc-new");
+    assert_null(told_of_libc(other, "GLIBC_PRIVATE"));
+    unsigned minor = 0;
+    assert_int_equal(sscanf(gnu_get_libc_version(), "2.%u", &minor), 1);
+    assert_string_equal(told_of_libc(here, "GLIBC_2.38"),
+                        minor < 38 ? "elf-glibc-missing" : "elf-glibc-new");
+    assert_string_equal(told_of_libc(here, "GLIBC_2.999"), "elf-glibc-missing");
 }
 
 #define FAULTS(X)                                                                 \
@@ -1434,6 +1471,7 @@ int main(void) {
             cmocka_unit_test(schemas_go_through_the_callers_check),
             cmocka_unit_test(own_plugin_is_read_in_every_form),
             cmocka_unit_test(the_other_machine_is_read_and_refused),
+            cmocka_unit_test(a_newer_c_library_than_debians_is_told),
             cmocka_unit_test(every_fault_has_its_rule),
             cmocka_unit_test(a_capability_that_means_less_is_told),
             cmocka_unit_test(an_ordinary_capability_is_told_nothing_of),
