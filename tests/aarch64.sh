@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# aarch64.sh FOLDER direct [SIGNATURES] | modules | reader: what differs with the processor, for AArch64 under qemu.
+# aarch64.sh FOLDER direct [SIGNATURES] | modules | descriptor | corpus | reader: what differs with the processor, for AArch64 under qemu.
 #
 #   direct   unit/direct: calls of C functions, against libffi
 #   modules  unit/base and unit/schema: the modules that need nothing of the machine
+#   descriptor  unit/descriptor, on plugins that are built for it
+#   corpus   calls of the plugins of each version of the interface, in hosts of each version
 #   reader   the static reader of plugins and the rules of `check`, built for both processors (cross/reader.c): both say the
 #            same of the same files, which are plugins for both, and of each planted fault in a plugin for either
 #
 # The programs need libraries of the other processor, which are taken from Debian into FOLDER; apt gets lists and a cache of
 # its own, so that the system's stay as they are.
 set -euo pipefail
-readonly usage='usage: aarch64.sh FOLDER direct [SIGNATURES] | modules | reader'
+readonly usage='usage: aarch64.sh FOLDER direct [SIGNATURES] | modules | descriptor | corpus | reader'
 folder=$(realpath -m "${1:?$usage}")
 part=${2:?$usage}
 signatures=${3:-20000}
@@ -72,6 +74,45 @@ run_modules() {
     run test-schema
 }
 
+# A plugin for AArch64, by a source of tests/plugins or of the corpus.
+build_plugin() { # FILE SOURCE OPTION...
+    "$triplet-gcc" -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden -Iplugin-sdk/include "${@:3}" "$2" -lm -pthread -o "$1"
+}
+
+# As tests/plugins/meson.build has them.
+run_descriptor() {
+    local at=$folder/plugins fault
+    mkdir -p "$at"
+    for name in good all-types minimal nameless newer older many; do
+        build_plugin "$at/$name.so" "tests/plugins/$name.c"
+    done
+    build_plugin "$at/too-many.so" tests/plugins/many.c -DTOOLS=1025
+    build_plugin "$at/symbols.so" tests/plugins/symbols.c -fvisibility=default
+    build_plugin "$at/foreign-data.so" tests/plugins/symbols.c -fvisibility=default -DVARIANT_FOREIGN_DATA
+    build_plugin "$at/good-stripped.so" tests/plugins/good.c -Wl,--strip-all
+    build_plugin "$at/good-sysv.so" tests/plugins/good.c -Wl,--hash-style=sysv
+    build_plugin "$at/good-exec-stack.so" tests/plugins/good.c -Wl,-z,execstack
+    build_plugin "$at/good-nodelete.so" tests/plugins/good.c -Wl,-z,nodelete
+    for fault in wrong-major later-host no-symbol bad-schema wrong-schema bad-name same-name no-entry number-as-text number-as-function \
+        wrong-examples; do
+        name=${fault//-/_}
+        build_plugin "$at/$fault.so" tests/plugins/variant.c "-DVARIANT_${name^^}"
+    done
+    build test-descriptor "-DTEST_PLUGINS=\"$at\"" tests/unit/test-descriptor.c tests/support/elf-writer.c tests/support/failing-malloc.c \
+        host/plugin/*.c host/schema/*.c host/base/*.c -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+    run test-descriptor
+}
+
+run_corpus() {
+    local files=() minor
+    for minor in 0 1 2 3 4 5; do
+        build_plugin "$folder/today-1.$minor.so" tests/abi/corpus/corpus.c "-DSINCE=$minor"
+        files+=("tests/abi/corpus/1.$minor-AArch64.so" "$folder/today-1.$minor.so")
+    done
+    build test-corpus -DWITHOUT_HOST tests/abi/test-corpus.c
+    run test-corpus "${files[@]}"
+}
+
 # The planted faults of C, as plugins for a processor.
 build_planted() { # FOLDER COMPILER
     local name
@@ -101,6 +142,6 @@ run_reader() {
 
 [[ -e $root/complete-2 ]] || take_libraries
 case $part in
-    direct | modules | reader) "run_$part" ;;
+    direct | modules | descriptor | corpus | reader) "run_$part" ;;
     *) echo "$usage" >&2 && exit 2 ;;
 esac

@@ -213,16 +213,13 @@ static void add_value(struct buf *out, const struct sample *sample) {
 }
 
 /* The results of examples that differ from those of the build before. */
-static unsigned add_differences(const struct dev *dev, const struct session *session,
-                                struct buf *out) {
-    unsigned count = 0;
+static void add_differences(const struct dev *dev, const struct session *session, struct buf *out) {
     for (size_t i = 0; i < session->sample_count; i++) {
         const struct sample *sample = &session->samples[i];
         const struct sample *before = find_before(dev, session, sample);
         if (!sample->is_example) {
             continue;
         }
-        count++;
         if (before != NULL && !bench_same(before->result, sample->result)) {
             buf_printf(out, "  changed: %s ", session->tools[sample->tool].name);
             text_add_line(out, sample->arguments, strlen(sample->arguments));
@@ -233,7 +230,6 @@ static unsigned add_differences(const struct dev *dev, const struct session *ses
             buf_add_char(out, '\n');
         }
     }
-    return count;
 }
 
 static void add_findings(const struct session *session, enum rule rule, struct buf *out) {
@@ -317,10 +313,13 @@ static bool tell_text(const struct dev *dev, const struct built *built) {
     } else {
         const struct session *session = &built->report->session;
         CLEANUP(buf_finish) struct buf changes = BUF_INIT;
-        unsigned count = add_differences(dev, session, &changes);
-        buf_printf(&text, "built: %s: %s %s, %zu tool%s, %u example%s\n", built->file,
+        /* Those that crashed are among them. */
+        uint64_t count = session->outcomes[RULE_EXAMPLES].checks;
+        add_differences(dev, session, &changes);
+        buf_printf(&text, "built: %s: %s %s, %zu tool%s, %llu example%s\n", built->file,
                    session->plugin, session->version, session->tool_count,
-                   text_plural(session->tool_count), count, text_plural(count));
+                   text_plural(session->tool_count), (unsigned long long)count,
+                   text_plural((size_t)count));
         buf_add(&text, changes.data, changes.length);
         add_findings(session, RULE_LOAD, &text);
         add_findings(session, RULE_EXAMPLES, &text);

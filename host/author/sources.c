@@ -36,6 +36,7 @@ static bool is_built_folder(const char *name) {
 }
 
 static bool is_built_file(const char *name) {
+    static const char lock[] = "Cargo.lock"; /* which the first build writes */
     static const char *const ends[] = {".o",  ".so",   ".a",    ".d", ".lo",
                                        ".la", ".gcda", ".gcno", "~"};
     size_t length = strlen(name);
@@ -45,7 +46,7 @@ static bool is_built_file(const char *name) {
             return true;
         }
     }
-    return name[0] == '.';
+    return name[0] == '.' || strcmp(name, lock) == 0;
 }
 
 static void add(const void *bytes, size_t size) {

@@ -39,7 +39,9 @@ static void tell_death(struct bench *bench, enum rule rule, size_t tool, const c
                        const struct answer *answer) {
     CLEANUP(buf_finish) struct buf came = BUF_INIT;
     answer_describe(answer, &came);
-    CLEANUP(freep) char *small = cases_shrink(bench, tool, arguments);
+    /* An example is what its author wrote. */
+    CLEANUP(freep)
+    char *small = rule != RULE_EXAMPLES ? cases_shrink(bench, tool, arguments) : NULL;
     child_find(bench->child, rule, false, bench->session->tools[tool].name,
                small != NULL ? small : arguments, came.failed ? "" : came.data);
     child_give_up(bench->child, tool);

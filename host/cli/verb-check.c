@@ -340,19 +340,11 @@ static int is_plugin(const struct dirent *entry) {
     return entry->d_name[0] != '.' && length > 3 && strcmp(entry->d_name + length - 3, ".so") == 0;
 }
 
-/* The plugins of a folder, in the order of their names. */
-static void check_folder(struct check *check, const char *folder) {
+/* The plugins of a folder, in the order of their names. @return how many; -1: it cannot be read */
+static int check_plugins_in(struct check *check, const char *folder) {
     struct dirent **entries = NULL;
     int count = scandir(folder, &entries, is_plugin, alphasort);
     size_t length = strlen(folder);
-    if (count <= 0) {
-        (void)(count < 0 ? cli_error(check->cli, TOOLRACK_E_IO, "cannot read %s: %s", folder,
-                                     strerror(errno))
-                         : cli_error(check->cli, TOOLRACK_E_NOT_FOUND,
-                                     "the folder %s has no plugin: no file in it ends in .so",
-                                     folder));
-        add_failure(check, folder);
-    }
     for (int i = 0; i < count; i++) {
         CLEANUP(buf_finish) struct buf path = BUF_INIT;
         buf_printf(&path, "%s%s%s", folder, length > 0 && folder[length - 1] == '/' ? "" : "/",
@@ -366,6 +358,30 @@ static void check_folder(struct check *check, const char *folder) {
         free(entries[i]);
     }
     free(entries);
+    return count;
+}
+
+/* In a folder of sources, what its build made, in the places that `pack` knows. */
+static void check_folder(struct check *check, const char *folder) {
+    static const char *const builds[] = {"build", "target/release"};
+    int count = check_plugins_in(check, folder);
+    if (count < 0) {
+        (void)cli_error(check->cli, TOOLRACK_E_IO, "cannot read %s: %s", folder, strerror(errno));
+        add_failure(check, folder);
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(builds) && count <= 0; i++) {
+        CLEANUP(buf_finish) struct buf path = BUF_INIT;
+        buf_printf(&path, "%s/%s", folder, builds[i]);
+        count = path.failed ? -1 : check_plugins_in(check, path.data);
+    }
+    if (count <= 0) {
+        (void)cli_error(check->cli, TOOLRACK_E_NOT_FOUND,
+                        "the folder %s has no plugin: no file in it ends in .so, nor in its build "
+                        "or target/release; build it first",
+                        folder);
+        add_failure(check, folder);
+    }
 }
 
 /* ------------------------------------------------------------------- whole */

@@ -177,8 +177,14 @@ static void read_capabilities(struct reader *reader, const struct record *record
                               struct tr_plugin *plugin) {
     uint64_t address;
     if (!reader_address(reader, record, offsetof(struct tr_plugin, capabilities), "capabilities",
-                        &address) ||
-        plugin->capability_count == 0) {
+                        &address)) {
+        return;
+    }
+    if (plugin->capability_count == 0) {
+        if (address != 0) {
+            reader_report(reader, FINDING_COUNT_ZERO,
+                          "the plugin's capabilities are not read: .capability_count is 0");
+        }
         return;
     }
     uint32_t count = plugin->capability_count;

@@ -111,6 +111,10 @@ static void check_values(struct reader *reader, struct examples *examples, const
 bool examples_read(struct reader *reader, uint64_t address, struct tr_tool *tool,
                    const struct descriptor_tool *spec) {
     struct examples examples = {0};
+    if (tool->example_count == 0 && address != 0) {
+        reader_report(reader, FINDING_COUNT_ZERO,
+                      "the tool's examples are not read: .example_count is 0");
+    }
     if (tool->example_count > 0 && !read_table(reader, address, tool, &examples)) {
         return false;
     }

@@ -100,6 +100,8 @@ enum finding_severity {
     X(PLUGIN_CAPABILITY, ERROR, "plugin-capability",                                               \
       "use TR_CAPABILITIES with TR_READS, TR_WRITES, TR_CONNECTS, TR_SPAWNS or TR_READS_ENV, and " \
       "values that can be granted")                                                                \
+    X(COUNT_ZERO, WARNING, "count-zero",                                                           \
+      "set the count, as TR_CAPABILITIES, TR_EXAMPLES and TR_TOOL do, or leave the pointer NULL")  \
     X(CAPABILITY_VALUE, WARNING, "capability-value",                                               \
       "correct the value: nothing is granted by it")                                               \
     X(CAPABILITY_CHARACTERS, WARNING, "capability-characters",                                     \
@@ -147,6 +149,7 @@ enum finding_severity {
       "state the type of the items: some providers require it")                                    \
     X(SCHEMA_CHOICE, WARNING, "schema-choice",                                                     \
       "write the values in the type that is stated, or state the type of the values")              \
+    X(SCHEMA_REQUIRED, WARNING, "schema-required", "describe the property, or do not require it")  \
     X(SCHEMA_NULLABLE, WARNING, "schema-nullable",                                                 \
       "write \"type\": [\"string\", \"null\"]: nullable is of OpenAPI, JSON Schema has no such "   \
       "word")                                                                                      \

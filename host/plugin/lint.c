@@ -58,6 +58,35 @@ static void lint_choices(struct reader *reader, yyjson_val *schema) {
     }
 }
 
+/* Of a part of a schema others may describe the properties, so there only what no arguments can
+ * satisfy counts. */
+static void lint_required(struct reader *reader, yyjson_val *schema, bool is_root) {
+    static const char *const others[] = {
+            "patternProperties", "$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "then", "else",
+            "dependentSchemas"};
+    yyjson_val *properties = yyjson_obj_get(schema, "properties");
+    bool is_closed = yyjson_is_obj(properties) &&
+                     yyjson_is_false(yyjson_obj_get(schema, "additionalProperties"));
+    size_t index;
+    size_t count;
+    yyjson_val *name;
+    for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
+        /* Behind additionalProperties: false only the first says more. */
+        if (yyjson_obj_get(schema, others[i]) != NULL && (i == 0 || !is_closed)) {
+            return;
+        }
+    }
+    yyjson_arr_foreach (yyjson_obj_get(schema, "required"), index, count, name) {
+        const char *text = yyjson_get_str(name);
+        if (text != NULL && (is_root || is_closed) &&
+            yyjson_obj_getn(properties, text, yyjson_get_len(name)) == NULL) {
+            reader_report(reader, FINDING_SCHEMA_REQUIRED,
+                          "\"%.*s\" is required and not among the properties%s", FINDING_SHOWN_MAX,
+                          text, is_closed ? ", and no others are allowed" : "");
+        }
+    }
+}
+
 static void lint_level(struct reader *reader, yyjson_val *schema, uint32_t depth);
 
 /* The schemas in a schema, but for its properties. What `not` has may be anything. */
@@ -101,6 +130,7 @@ static void lint_level(struct reader *reader, yyjson_val *schema, uint32_t depth
         reader_report(reader, FINDING_SCHEMA_ITEMS, "the schema has an array without items");
     }
     lint_choices(reader, schema);
+    lint_required(reader, schema, depth == 0);
     if (yyjson_is_bool(yyjson_obj_get(schema, "nullable"))) {
         reader_report(reader, FINDING_SCHEMA_NULLABLE,
                       "the schema has nullable, which says nothing");

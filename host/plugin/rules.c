@@ -157,6 +157,10 @@ static const struct {
         [FINDING_PLUGIN_CAPABILITY] = {"A declared capability is of no known kind or has no value. "
                                        "The administrator could not decide about it.",
                                        "{.kind = 99, .value = \"x\"}"},
+        [FINDING_COUNT_ZERO] = {"A pointer of the descriptor is set and the count beside it is 0. "
+                                "Nothing of it is read: a capability is not asked for, an example "
+                                "not shown.",
+                                ".capabilities = wanted,   // and no .capability_count"},
         [FINDING_CAPABILITY_VALUE] = {"A declared capability can never be granted. Calls that need "
                                       "it will fail, whatever the administrator allows.",
                                       "TR_READS(\"data\")   // neither absolute nor ${data}"},
@@ -257,6 +261,10 @@ static const struct {
         [FINDING_SCHEMA_CHOICE] = {"No value of an enum or const has the type beside it. Every "
                                    "argument would be refused.",
                                    "{\"type\": \"integer\", \"enum\": [\"1\", \"2\"]}"},
+        [FINDING_SCHEMA_REQUIRED] = {"A property is required that is not among the properties. A "
+                                     "model is told nothing of it; where no others are allowed, "
+                                     "no arguments are ever valid.",
+                                     "{\"properties\": {\"town\": {}}, \"required\": [\"city\"]}"},
         [FINDING_SCHEMA_NULLABLE] = {"nullable is a word of OpenAPI. JSON Schema ignores it, so "
                                      "null is refused.",
                                      "{\"type\": \"string\", \"nullable\": true}"},

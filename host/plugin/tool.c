@@ -131,6 +131,10 @@ static bool read_typed(struct reader *reader, struct tr_tool *tool, uint64_t par
         tool->schema = NULL;
         tool->result_schema = NULL;
     }
+    if (params != 0 && tool->param_count == 0) {
+        reader_report(reader, FINDING_COUNT_ZERO,
+                      "the tool's parameters are not read: .param_count is 0");
+    }
     bool sound = params_read(reader, params, tool->param_count, tool->param_size, &tool->params);
     if (result != 0 && reader->failure == 0) {
         sound = result_type_read(reader, result, &tool->result) && sound;

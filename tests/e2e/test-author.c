@@ -418,8 +418,8 @@ static void start_dev(struct dev *dev) {
         (void)dup2(fds[1], STDOUT_FILENO);
         (void)close(fds[0]);
         (void)execl(getenv("E2E_TOOLRACK"), "toolrack", "dev", "source", "--build",
-                    "cp \"$(cat which)\" plugin.so", "--plugins", "plugins", "--install",
-                    (char *)NULL);
+                    "echo >>../builds; echo >>Cargo.lock; cp \"$(cat which)\" plugin.so",
+                    "--plugins", "plugins", "--install", (char *)NULL);
         _exit(127);
     }
     (void)close(fds[1]);
@@ -451,6 +451,12 @@ static void await_text(struct dev *dev, const char *wanted) {
     }
 }
 
+static long count_bytes(const char *path) {
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    return (long)status.st_size;
+}
+
 static void work_on(const char *build) {
     e2e_write("source/which", strcmp(build, "none") == 0 ? build : plugin("E2E_BUILDS", build));
 }
@@ -472,13 +478,17 @@ static void a_change_is_built_and_its_results_compared(void **state) {
     EXPECT(RUN_WITH({.plugins = "plugins"}, "call", "answer"), 0, "2\n", "");
     work_on("none");
     await_text(&dev, "none");
-    await_text(&dev, "build failed: cp ");
+    await_text(&dev, "build failed: echo ");
     e2e_write("source/part/new.c", "int x;\n");
-    await_text(&dev, "build failed: cp ");
+    await_text(&dev, "build failed: echo ");
     work_on("worked-on");
     await_text(&dev, "changed: answer {}: 1, was 2\n");
+    work_on("worked-on-crashes");
+    await_text(&dev, "worked-on 1.0.0, 1 tool, 1 example\n"
+                     "  failed: examples: answer {\"n\": 4321, \"text\": \"of the example\"}: ");
     assert_int_equal(kill(dev.pid, SIGINT), 0);
     assert_int_equal(waitpid(dev.pid, &status, 0), dev.pid);
+    assert_int_equal(count_bytes("builds"), 6); /* one each: what a build writes is no change */
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     (void)close(dev.out);
     leave_temporary();

@@ -254,9 +254,20 @@ static void a_folder_is_all_its_plugins(void **state) {
            "some/a.so: planted 1.0.0, 1 tool, no problems found\nsome/b.so: planted 1.0.0, 2 "
            "tools\n  warning name-near: *",
            "");
+    /* Of sources, what was built; `pack` takes the same. */
+    assert_int_equal(mkdir("source", 0700), 0);
+    assert_int_equal(mkdir("source/target", 0700), 0);
+    assert_int_equal(mkdir("source/target/release", 0700), 0);
+    e2e_copy(planted("none.so"), "source/target/release/c.so", 0);
+    EXPECT(BARE("check", "source"), 0, "source/target/release/c.so: planted *", "");
+    assert_int_equal(mkdir("source/build", 0700), 0);
+    e2e_copy(planted("none.so"), "source/build/a.so", 0);
+    EXPECT(BARE("check", "source"), 0,
+           "source/build/a.so: planted 1.0.0, 1 tool, no problems found\n", "");
     assert_int_equal(mkdir("none", 0700), 0);
     EXPECT(BARE("check", "none", "some/a.so"), 3, "some/a.so: *",
-           "toolrack: NotFound: the folder none has no plugin: no file in it ends in .so\n");
+           "toolrack: NotFound: the folder none has no plugin: no file in it ends in .so, nor in "
+           "its build or target/release; build it first\n");
 }
 
 /* -------------------------------------------------------------------- accepted */

@@ -94,7 +94,8 @@ static void a_wrong_configuration_fails(void **state) {
     EXPECT(RUN_WITH({.bare = true}, "list", "--config", "/tmp", "--state", ""), 1, "",
            "toolrack: Invalid: the configuration /tmp is a folder; name a file, *\n");
     EXPECT(RUN_WITH({.bare = true}, "check", "."), 3, "",
-           "toolrack: NotFound: the folder . has no plugin: no file in it ends in .so\n");
+           "toolrack: NotFound: the folder . has no plugin: no file in it ends in .so, nor in its "
+           "build or target/release; build it first\n");
 }
 
 static void output_that_cannot_be_written_is_a_failure(void **state) {

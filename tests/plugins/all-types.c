@@ -25,13 +25,16 @@ TR_DEFINE_STRUCT(shape, struct shape, (TR_STRING, name, "its name", .min_length 
                  (TR_OPTIONAL(TR_STRUCT(point)), hint, "where to look"),
                  (TR_ENUM(color), color, "paint"), (TR_BOOL, filled, "inside too"))
 
+/* A bound may be a macro. */
+#define HUNDRED 100
+
 static int64_t integers(struct tr_call *call, int8_t a, int16_t b, int32_t c, int64_t d, uint8_t e,
                         uint16_t f, uint32_t g, uint64_t h) {
     (void)call;
     return a + b + c + d + e + f + g + (int64_t)h;
 }
 TR_TOOL(integers, "All widths", TR_I64, TR_CALL, (TR_I8, a, "i8"),
-        (TR_I16, b, "i16", TR_MINIMUM(0)), (TR_I32, c, "i32", TR_EXCLUSIVE_MAXIMUM(100)),
+        (TR_I16, b, "i16", TR_MINIMUM(0)), (TR_I32, c, "i32", TR_EXCLUSIVE_MAXIMUM(HUNDRED)),
         (TR_I64, d, "i64", TR_DEFAULT(-9223372036854775808)), (TR_U8, e, "u8", TR_MULTIPLE_OF(5)),
         (TR_U16, f, "u16", TR_CHOICES(1, 2, 65535)), (TR_U32, g, "u32"), (TR_U64, h, "u64"))
 

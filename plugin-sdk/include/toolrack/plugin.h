@@ -1022,14 +1022,16 @@ static inline const void *tr_host_get_extension(struct tr_host *host, const char
      call, NULL)
 
 /* Options of a parameter whose value is JSON. The others are designated initialisers of struct
- * tr_param, such as `.max_length = 100`. */
+ * tr_param, such as `.max_length = 100`. A bound may be a macro that is one number; in a default
+ * and in choices, where `true` may be a macro, none is expanded. */
+#define TR_NUMBER_TEXT_(n)       #n
 #define TR_DEFAULT(...)          .default_json = #__VA_ARGS__
 #define TR_CHOICES(...)          .choices_json = "[" #__VA_ARGS__ "]"
-#define TR_MINIMUM(n)            .minimum_json = #n
-#define TR_MAXIMUM(n)            .maximum_json = #n
-#define TR_EXCLUSIVE_MINIMUM(n)  .exclusive_minimum_json = #n
-#define TR_EXCLUSIVE_MAXIMUM(n)  .exclusive_maximum_json = #n
-#define TR_MULTIPLE_OF(n)        .multiple_of_json = #n
+#define TR_MINIMUM(n)            .minimum_json = TR_NUMBER_TEXT_(n)
+#define TR_MAXIMUM(n)            .maximum_json = TR_NUMBER_TEXT_(n)
+#define TR_EXCLUSIVE_MINIMUM(n)  .exclusive_minimum_json = TR_NUMBER_TEXT_(n)
+#define TR_EXCLUSIVE_MAXIMUM(n)  .exclusive_maximum_json = TR_NUMBER_TEXT_(n)
+#define TR_MULTIPLE_OF(n)        .multiple_of_json = TR_NUMBER_TEXT_(n)
 
 /** Any JSON written as C tokens, as a string: TR_SCHEMA({"type": "object"}). */
 #define TR_SCHEMA(...) #__VA_ARGS__

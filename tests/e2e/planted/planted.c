@@ -100,6 +100,10 @@
 #elif defined(FAULT_PLUGIN_CAPABILITY)
 #undef MORE_PLUGIN
 #define MORE_PLUGIN TR_CAPABILITIES(TR_CONNECTS("*:99999")),
+#elif defined(FAULT_COUNT_ZERO)
+static const struct tr_capability wanted[] = {{.kind = TR_CAP_READ, .value = "/srv/data"}};
+#undef MORE_PLUGIN
+#define MORE_PLUGIN .capabilities = wanted,
 #elif defined(FAULT_PLUGIN_LICENSE)
 #undef LICENSE
 #define LICENSE NULL
@@ -250,6 +254,18 @@ REPEAT(WITH("\"list\": {\"type\": \"array\", \"description\": \"what else\"}"))
 #elif defined(FAULT_SCHEMA_CHOICE)
 REPEAT(WITH("\"size\": {\"type\": \"integer\", \"enum\": [\"1\"], \"description\": \"of it\"}"))
 #define MORE_TOOLS , repeat
+#elif defined(FAULT_SCHEMA_REQUIRED)
+/* No such object is valid. */
+REPEAT(WITH("\"page\": {\"type\": \"object\", \"description\": \"where it stands\", "
+            "\"properties\": {\"left\": {\"type\": \"integer\"}}, "
+            "\"required\": [\"right\"], \"additionalProperties\": false}"))
+#define MORE_TOOLS , repeat
+#elif defined(FAULT_SCHEMA_REQUIRED_2)
+/* Models are not told of it. */
+#undef REPEATED
+#define REPEATED   TR_EXAMPLES(TR_EXAMPLE("{\"text\": \"a\", \"times\": 1}", "\"a\""))
+REPEAT(WITH_TEXT(", \"required\": [\"times\"]"))
+#define MORE_TOOLS , repeat
 #elif defined(FAULT_SCHEMA_NULLABLE)
 REPEAT(WITH("\"end\": {\"type\": \"string\", \"nullable\": true, \"description\": \"behind it\"}"))
 #define MORE_TOOLS , repeat
@@ -296,9 +312,11 @@ REPEAT("{\"type\": \"object\", \"properties\": []}")
 COUNT_10(10)
 COUNT_10(11)
 COUNT_10(12)
-COUNT_10(13) COUNT_10(14) COUNT_10(15) COUNT_10(16) COUNT_10(17) COUNT_10(18) COUNT_10(19)
-        COUNT_10(20) COUNT_10(21) COUNT_10(22) COUNT_10(23) COUNT_10(24) COUNT_10(25) COUNT_10(26)
-                COUNT_10(27) COUNT_10(28) COUNT_10(29)
+COUNT_10(13)
+COUNT_10(14)
+COUNT_10(15) COUNT_10(16) COUNT_10(17) COUNT_10(18) COUNT_10(19) COUNT_10(20) COUNT_10(21)
+        COUNT_10(22) COUNT_10(23) COUNT_10(24) COUNT_10(25) COUNT_10(26) COUNT_10(27) COUNT_10(28)
+                COUNT_10(29)
 #define T(n)    &tr_tool_count_##n,
 #define T_10(n) T(n##0) T(n##1) T(n##2) T(n##3) T(n##4) T(n##5) T(n##6) T(n##7) T(n##8) T(n##9)
                         static const
