@@ -269,14 +269,17 @@ size_t signature_value_count(const struct signature *signature) {
 
 /* -------------------------------------------------------------------- call */
 
-/* Fill the registers of the signed integers that are narrower. */
+/* Fill the register of a signed integer that is narrower. */
+static void extend_one(const struct shape_member *member, char *slots) {
+    direct_word *word = (direct_word *)(void *)(slots + member->offset);
+    unsigned unused = 64 - 8 * member->shape->size;
+    *word = (uint64_t)((int64_t)(*word << unused) >> unused);
+}
+
 static void extend_signed(const struct signature *signature, char *slots) {
     for (uint32_t i = 0; i < signature->member_count; i++) {
-        const struct shape_member *member = &signature->members[i];
-        if (is_signed_narrow(member->shape)) {
-            direct_word *word = (direct_word *)(void *)(slots + member->offset);
-            unsigned unused = 64 - 8 * member->shape->size;
-            *word = (uint64_t)((int64_t)(*word << unused) >> unused);
+        if (is_signed_narrow(signature->members[i].shape)) {
+            extend_one(&signature->members[i], slots);
         }
     }
 }
@@ -303,6 +306,45 @@ int signature_bind(const struct signature *signature, yyjson_val *const *values,
         extend_signed(signature, slots);
     }
     return 0;
+}
+
+int signature_frame(const struct signature *signature, struct arena *arena, struct frame *ret,
+                    struct toolrack_error *err) {
+    const struct binder binder = {.arena = arena, .err = err};
+    char *slots = arena_zalloc(arena, signature->frame_size);
+    if (slots == NULL) {
+        return bind_no_memory(&binder);
+    }
+    *ret = (struct frame){.slots = slots, .result = slots + signature->result_offset};
+    for (uint32_t i = 0; i < signature->member_count; i++) {
+        const struct shape_member *member = &signature->members[i];
+        int code = member->default_value != NULL
+                           ? bind_member(&binder, member, NULL, slots + member->offset, NULL)
+                           : 0;
+        if (code < 0) {
+            return code;
+        }
+    }
+    if (signature->extends_signed) {
+        extend_signed(signature, slots);
+    }
+    return 0;
+}
+
+void signature_set(const struct signature *signature, const struct frame *frame, uint32_t index,
+                   const void *stored) {
+    assert(index < signature->member_count);
+    const struct shape_member *member = &signature->members[index];
+    memcpy(frame->slots + member->offset, stored, shape_stored_size(member->shape));
+    if (signature->extends_signed && is_signed_narrow(member->shape)) {
+        extend_one(member, frame->slots);
+    }
+}
+
+const void *signature_value(const struct signature *signature, const struct frame *frame,
+                            uint32_t index) {
+    assert(index < signature->member_count);
+    return frame->slots + signature->members[index].offset;
 }
 
 static void invoke_by_libffi(const struct signature *signature, void (*function)(void),

@@ -69,6 +69,19 @@ size_t signature_value_count(const struct signature *signature);
 int signature_bind(const struct signature *signature, yyjson_val *const *values,
                    struct arena *arena, struct frame *ret, struct toolrack_error *err);
 
+/** A frame whose values the caller sets: defaults where there are any, else zero.
+ * @return 0; TOOLRACK_E_LIMIT_EXCEEDED, TOOLRACK_E_NO_MEMORY. [any-thread] */
+int signature_frame(const struct signature *signature, struct arena *arena, struct frame *ret,
+                    struct toolrack_error *err);
+
+/** Set a value, by the index of its parameter from JSON, to that of its stored form. [any-thread] */
+void signature_set(const struct signature *signature, const struct frame *frame, uint32_t index,
+                   const void *stored);
+
+/** The stored form of a value. [any-thread] */
+const void *signature_value(const struct signature *signature, const struct frame *frame,
+                            uint32_t index);
+
 /** Call the function.
  *
  * @param function  the tool's, whose C type the signature describes

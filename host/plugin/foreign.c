@@ -17,6 +17,12 @@
 static void elsewhere(void) {
 }
 
+static bool is_symbol(const char *symbol) {
+    size_t length = symbol == NULL ? 0 : strspn(symbol, SYMBOL_CHARACTERS);
+    return length > 0 && length <= FOREIGN_SYMBOL_MAX && symbol[length] == '\0' &&
+           !ascii_is_digit(symbol[0]);
+}
+
 int foreign_describe(const struct foreign *foreign, void (*function)(void),
                      const struct descriptor_options *options, struct descriptor **ret,
                      struct toolrack_error *err) {
@@ -32,10 +38,7 @@ int foreign_describe(const struct foreign *foreign, void (*function)(void),
                                "of at most %u bytes",
                                FOREIGN_LIBRARY_MAX);
     }
-    const char *symbol = foreign->symbol;
-    size_t symbol_length = symbol == NULL ? 0 : strspn(symbol, SYMBOL_CHARACTERS);
-    if (symbol_length == 0 || symbol_length > FOREIGN_SYMBOL_MAX || symbol[symbol_length] != '\0' ||
-        ascii_is_digit(symbol[0])) {
+    if (!is_symbol(foreign->symbol)) {
         return error_set_field(err, TOOLRACK_E_REFUSED, "/symbol",
                                "the symbol must be the name of a C function, of at most %u bytes",
                                FOREIGN_SYMBOL_MAX);
@@ -96,17 +99,18 @@ int foreign_describe(const struct foreign *foreign, void (*function)(void),
 
 /* ------------------------------------------------------------------- find */
 
-int foreign_find(const struct foreign *foreign, void (**ret)(void), struct toolrack_error *err) {
+int foreign_find(const struct foreign *foreign, const char *symbol, void (**ret)(void),
+                 struct toolrack_error *err) {
     void *handle = dlopen(foreign->library, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) {
         return error_set(err, TOOLRACK_E_REFUSED, "cannot load the library: %s", dlerror());
     }
-    void *address = dlsym(handle, foreign->symbol);
+    void *address = dlsym(handle, symbol);
     if (address == NULL) {
         const char *reason = dlerror();
         int code =
                 error_set(err, TOOLRACK_E_REFUSED, "%s has no function '%s': %s", foreign->library,
-                          foreign->symbol, reason != NULL ? reason : "its address is NULL");
+                          symbol, reason != NULL ? reason : "its address is NULL");
         (void)dlclose(handle);
         return code;
     }
@@ -118,7 +122,7 @@ int foreign_find(const struct foreign *foreign, void (**ret)(void), struct toolr
     if (named && ELF64_ST_TYPE(((const ElfW(Sym) *)entry)->st_info) == STT_OBJECT) {
         (void)dlclose(handle);
         return error_set(err, TOOLRACK_E_REFUSED, "'%s' of %s is a variable, not a function",
-                         foreign->symbol, foreign->library);
+                         symbol, foreign->library);
     }
     memcpy(ret, &address, sizeof address); /* the handle stays open as long as the process */
     return 0;

@@ -20,6 +20,7 @@
 #include "base/sanitizer.h"
 #include "plugin/foreign.h"
 #include "plugin/load.h"
+#include "run/native.h"
 #include "run/run.h"
 #include "worker/crash.h"
 #include "worker/peak.h"
@@ -41,7 +42,8 @@ struct ready_tool {
     _Atomic(struct signature *) signature;
     void (*function)(void);
     tr_status (*entry)(struct tr_call *);
-    atomic_uint calls;   /* begun */
+    const struct native *native; /* of a function that is not called plainly; or NULL */
+    atomic_uint calls;           /* begun */
     atomic_bool is_long; /* its last call took long */
 };
 
@@ -53,7 +55,8 @@ struct child {
     yyjson_val *settings;
     int status_fd; /* /proc/self/status, opened before the sandbox; -1: none */
     struct descriptor *desc;
-    struct image *image; /* NULL: the tool is a function of an installed library */
+    struct image *image; /* NULL: the tool is a function of an installed library: */
+    struct foreign foreign;
     struct log log;
     struct ready_tool *tools; /* by index */
     uint32_t tool_count;
@@ -186,6 +189,9 @@ static int run_tool(struct run *run, struct ready_tool *tool, struct buf *out,
     if (tool->function == NULL) {
         int code = run_json_tool(run, tool->entry, err);
         return code < 0 || result_only_text(run) != NULL ? code : result_add_replies(run, out, err);
+    }
+    if (tool->native != NULL) {
+        return native_run(tool->native, run, out, err);
     }
     const struct signature *signature = NULL;
     int code = make_signature(tool, &signature, err);
@@ -474,20 +480,29 @@ static int make_tools(struct child *child, struct toolrack_error *err) {
 /* The library is searched for and opened only here. The worker needs no names, descriptions or
  * other data of the tool. */
 static int load_foreign(struct child *child, struct toolrack_error *err) {
-    struct foreign foreign = {.name = child->start.plugin_id};
+    struct foreign *foreign = &child->foreign;
+    struct native *native = NULL;
     void (*function)(void) = NULL;
     yyjson_doc *doc = yyjson_read(child->start.foreign, strlen(child->start.foreign), 0);
-    int code = foreign_parse(yyjson_doc_get_root(doc), &child->arena, &foreign, err);
+    foreign->name = child->start.plugin_id;
+    int code = foreign_parse(yyjson_doc_get_root(doc), &child->arena, foreign, err);
     yyjson_doc_free(doc);
     if (code == 0) {
-        code = foreign_find(&foreign, &function, err);
+        code = foreign_find(foreign, foreign->symbol, &function, err);
     }
     if (code == 0) {
-        code = foreign_describe(&foreign, function,
+        code = foreign_describe(foreign, function,
                                 &(struct descriptor_options){.is_of_configuration = true},
                                 &child->desc, err);
     }
-    return code < 0 ? code : make_tools(child, err);
+    if (code == 0) {
+        code = make_tools(child, err);
+    }
+    if (code == 0 && !foreign->is_plain) {
+        code = native_create(foreign, child->desc->tools[0].tool, function, &native, err);
+        child->tools[child->desc->tools[0].index].native = native;
+    }
+    return code;
 }
 
 static int load_plugin(struct child *child, struct toolrack_error *err) {

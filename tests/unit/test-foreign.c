@@ -221,7 +221,7 @@ static void what_is_wrong_is_said_where_it_stands(void **state) {
             {ARGUMENT("{\"name\":\"a\",\"type\":\"bytes\",\"length_type\":\"float\"}"),
              "/arguments/0/length_type", "an integer type"},
             {"{\"library\":\"l\",\"symbol\":\"s\",\"result\":{\"type\":\"bytes\"}}", "/result/type",
-             "\"bytes\""},
+             "\"length_of\": \"result\""},
             {"{\"library\":\"l\",\"symbol\":\"s\",\"result\":\"int\"}", "/result", "a JSON object"},
             {"{\"library\":\"l\",\"symbol\":\"s\",\"capabilities\":[\"env\"]}", "/capabilities",
              "\"env\" is no capability"},
@@ -274,10 +274,12 @@ static void types_that_no_definition_can_say_are_not_written(void **state) {
     (void)state;
     static const struct tr_type call = {.size = sizeof call, .kind = TR_KIND_CALL};
     static const struct tr_type bytes = {.size = sizeof bytes, .kind = TR_KIND_BYTES};
+    static const struct tr_type array = {.size = sizeof array, .kind = TR_KIND_ARRAY, .item = &bytes};
     static const struct tr_param param = {.type = &call};
+    static const struct tr_param arrays = {.type = &array};
     const struct foreign foreigns[] = {
             {.name = "f", .library = "l", .symbol = "s", .params = &param, .param_count = 1},
-            {.name = "f", .library = "l", .symbol = "s", .result = &bytes}};
+            {.name = "f", .library = "l", .symbol = "s", .params = &arrays, .param_count = 1}};
     for (size_t i = 0; i < ARRAY_LENGTH(foreigns); i++) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
         struct toolrack_error err = {0};
