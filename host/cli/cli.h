@@ -114,6 +114,7 @@ int verb_statistics(struct cli *cli);
 int verb_check(struct cli *cli);
 int verb_test(struct cli *cli);
 int verb_new(struct cli *cli);
+int verb_bind(struct cli *cli);
 int verb_dev(struct cli *cli);
 int verb_token(struct cli *cli);
 int verb_tasks(struct cli *cli);

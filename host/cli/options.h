@@ -121,6 +121,12 @@ struct options {
     bool installs;
     bool allow_dangerous;
 
+    const char *header; /**< of `bind`, as all until debuginfod */
+    struct texts functions;
+    struct texts decisions;
+    struct texts includes;
+    bool debuginfod;
+
     const char *language;
     bool json_tool;
     bool resources;

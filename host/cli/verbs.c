@@ -448,6 +448,36 @@ static const struct option_spec new_options[] = {
         {0},
 };
 
+static const char bind_details[] =
+        "Reads from the debug information of LIB, or with --header from a header, what its\n"
+        "functions take, and prints a configuration with a tool of type native for each. LIB is a\n"
+        "path, or a name such as libz.so.1; it is read and not loaded. Debug information may be "
+        "in\n"
+        "a file of its own in /usr/lib/debug, or with --debuginfod on a server of\n"
+        "DEBUGINFOD_URLS.\n"
+        "What cannot be known, such as whether a function reads or writes what a pointer leads "
+        "to,\n"
+        "a person decides: the argument has a member \"decide\" with choices, and the tool is\n"
+        "refused until the members of one of them are there in its place. --decide does that, as\n"
+        "in --decide frexp.exp=out or --decide 'sha_*.out=out:32' for a room of 32 bytes; "
+        "\"result\"\n"
+        "and \"error\" stand for what a function returns, and how it says that it failed.\n"
+        "Such tools run in workers only. A signature that is wrong ends its worker at best.\n";
+
+static const struct option_spec bind_options[] = {
+        {"function", "PATTERN", "only functions with such a name; repeatable", OPTION_LIST,
+         MEMBER(functions)},
+        {"header", "FILE", "read this header in place of debug information", OPTION_TEXT,
+         MEMBER(header)},
+        {"include", "DIR", "a folder of headers that the header includes; repeatable", OPTION_LIST,
+         MEMBER(includes)},
+        {"decide", "F.ARGUMENT=CHOICE", "decide what an argument is; repeatable", OPTION_LIST,
+         MEMBER(decisions)},
+        {"debuginfod", NULL, "ask the servers of DEBUGINFOD_URLS", OPTION_FLAG, MEMBER(debuginfod)},
+        {"output", "FILE", "write to this new file", OPTION_TEXT, MEMBER(output)},
+        {0},
+};
+
 static const char name_details[] =
         "NAME means all versions of a tool, future ones included; NAME@VERSION means one.\n"
         "The setting is stored in the state folder.\n";
@@ -922,6 +952,8 @@ const struct verb cli_verbs[] = {
          false, verb_test},
         {"new", "NAME", "make the folder of a new plugin", new_details, new_options, 1, 1, false,
          verb_new},
+        {"bind", "LIB", "define the functions of a shared library as tools", bind_details,
+         bind_options, 1, 1, false, verb_bind},
         {"why", "NAME", "explain a plugin's state", why_details, why_options, 1, 1, true, verb_why,
          .tells_all = true, .relayed = RELAYED_SHOWS, .takes_file = true},
         {"release", "NAME", "let a plugin run again that is in quarantine or has failed",

@@ -74,7 +74,8 @@ int signature_bind(const struct signature *signature, yyjson_val *const *values,
 int signature_frame(const struct signature *signature, struct arena *arena, struct frame *ret,
                     struct toolrack_error *err);
 
-/** Set a value, by the index of its parameter from JSON, to that of its stored form. [any-thread] */
+/** Set a value, by the index of its parameter from JSON, to that of its stored form. [any-thread]
+ */
 void signature_set(const struct signature *signature, const struct frame *frame, uint32_t index,
                    const void *stored);
 

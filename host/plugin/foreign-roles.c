@@ -97,8 +97,8 @@ static int link_lengths(const struct resolving *resolving) {
 /* Bytes of an item of an array that the function writes. */
 static bool has_room_for(const struct tr_type *type, uint64_t capacity) {
     return capacity <= FOREIGN_ROOM_MAX &&
-           (type->kind != TR_KIND_ARRAY || type->item == NULL || type->item->kind != TR_KIND_STRUCT ||
-            capacity <= FOREIGN_ROOM_MAX / type->item->width);
+           (type->kind != TR_KIND_ARRAY || type->item == NULL ||
+            type->item->kind != TR_KIND_STRUCT || capacity <= FOREIGN_ROOM_MAX / type->item->width);
 }
 
 static int check_out(const struct resolving *resolving, uint32_t index) {
@@ -135,11 +135,12 @@ static int check_out(const struct resolving *resolving, uint32_t index) {
         return wrong(resolving, index, "capacity", "a capacity is at most %u bytes",
                      FOREIGN_ROOM_MAX);
     }
-    if (type->kind == TR_KIND_ARRAY && !(kind_is_number(type->item->kind) ||
-                                         type->item->kind == TR_KIND_STRUCT ||
-                                         type->item->kind == TR_KIND_ENUM)) {
-        return wrong(resolving, index, "items", "a function writes arrays of numbers, enums and "
-                                                "structs only");
+    if (type->kind == TR_KIND_ARRAY &&
+        !(kind_is_number(type->item->kind) || type->item->kind == TR_KIND_STRUCT ||
+          type->item->kind == TR_KIND_ENUM)) {
+        return wrong(resolving, index, "items",
+                     "a function writes arrays of numbers, enums and "
+                     "structs only");
     }
     if (type->kind == TR_KIND_ARRAY && type->item->flags != 0) {
         return wrong(resolving, index, "items", "the items of such an array are no pointers");
@@ -174,8 +175,9 @@ static int check_in(const struct resolving *resolving, uint32_t index) {
     if (argument->value_json != NULL &&
         (type->flags != 0 || (!kind_is_number(type->kind) && type->kind != TR_KIND_BOOL &&
                               type->kind != TR_KIND_ENUM))) {
-        return wrong(resolving, index, "value",
-                     "only numbers, bool and enums have a \"value\", and the type \"pointer\" null");
+        return wrong(
+                resolving, index, "value",
+                "only numbers, bool and enums have a \"value\", and the type \"pointer\" null");
     }
     return argument->is_alone && !is_pair(type)
                    ? wrong(resolving, index, "alone", "only bytes and arrays can be \"alone\"")
@@ -242,10 +244,9 @@ static struct tr_param room_param(const struct resolving *resolving,
                              .minimum_json = ROOM_MIN,
                              .maximum_json = "67108864"};
     _Static_assert(FOREIGN_ROOM_MAX == 67108864, "the maximum above");
-    param.description = arena_printf(resolving->arena,
-                                     "Most %s that %s may have; ask for more if it is not enough",
-                                     argument->about.type->kind == TR_KIND_ARRAY ? "items" : "bytes",
-                                     argument->about.name);
+    param.description = arena_printf(
+            resolving->arena, "Most %s that %s may have; ask for more if it is not enough",
+            argument->about.type->kind == TR_KIND_ARRAY ? "items" : "bytes", argument->about.name);
     param.default_json =
             arena_printf(resolving->arena, "%llu", (unsigned long long)argument->capacity);
     return param;
@@ -399,8 +400,7 @@ static int make_result(const struct resolving *resolving) {
 
 static bool is_plain(const struct foreign *foreign) {
     bool plain = foreign->error.when == FOREIGN_NEVER && foreign->release == NULL &&
-                 !foreign->hides_result &&
-                 (foreign->returns == NULL || !is_pair(foreign->returns));
+                 !foreign->hides_result && (foreign->returns == NULL || !is_pair(foreign->returns));
     for (uint32_t i = 0; i < foreign->argument_count; i++) {
         const struct foreign_argument *argument = &foreign->arguments[i];
         plain = plain && argument->direction == FOREIGN_IN && argument->length_of == NULL &&

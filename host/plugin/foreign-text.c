@@ -43,19 +43,32 @@ static const struct type_name {
     uint32_t kind;
     unsigned places;
 } type_names[] = {
-        {"bool", TR_KIND_BOOL, PLACE_ANY},        {"int8", TR_KIND_I8, PLACE_ANY},
-        {"int16", TR_KIND_I16, PLACE_ANY},        {"int32", TR_KIND_I32, PLACE_ANY},
-        {"int64", TR_KIND_I64, PLACE_ANY},        {"uint8", TR_KIND_U8, PLACE_ANY},
-        {"uint16", TR_KIND_U16, PLACE_ANY},       {"uint32", TR_KIND_U32, PLACE_ANY},
-        {"uint64", TR_KIND_U64, PLACE_ANY},       {"float32", TR_KIND_F32, PLACE_ANY},
-        {"float64", TR_KIND_F64, PLACE_ANY},      {"string", TR_KIND_STRING, PLACE_ANY},
-        {"json", TR_KIND_JSON, PLACE_ANY},        {"bytes", TR_KIND_BYTES, PLACE_ARGUMENT | PLACE_RESULT},
-        {"array", TR_KIND_ARRAY, PLACE_ARGUMENT | PLACE_RESULT}, {"none", TR_KIND_NONE, PLACE_RESULT},
-        {"struct", TR_KIND_STRUCT, PLACE_ANY},    {"enum", TR_KIND_ENUM, PLACE_ANY},
-        {"int", TR_KIND_I32, PLACE_ANY},          {"unsigned int", TR_KIND_U32, PLACE_ANY},
-        {"long", TR_KIND_I64, PLACE_ANY},         {"unsigned long", TR_KIND_U64, PLACE_ANY},
-        {"size_t", TR_KIND_U64, PLACE_ANY},       {"float", TR_KIND_F32, PLACE_ANY},
-        {"double", TR_KIND_F64, PLACE_ANY},       {"void", TR_KIND_NONE, PLACE_RESULT},
+        {"bool", TR_KIND_BOOL, PLACE_ANY},
+        {"int8", TR_KIND_I8, PLACE_ANY},
+        {"int16", TR_KIND_I16, PLACE_ANY},
+        {"int32", TR_KIND_I32, PLACE_ANY},
+        {"int64", TR_KIND_I64, PLACE_ANY},
+        {"uint8", TR_KIND_U8, PLACE_ANY},
+        {"uint16", TR_KIND_U16, PLACE_ANY},
+        {"uint32", TR_KIND_U32, PLACE_ANY},
+        {"uint64", TR_KIND_U64, PLACE_ANY},
+        {"float32", TR_KIND_F32, PLACE_ANY},
+        {"float64", TR_KIND_F64, PLACE_ANY},
+        {"string", TR_KIND_STRING, PLACE_ANY},
+        {"json", TR_KIND_JSON, PLACE_ANY},
+        {"bytes", TR_KIND_BYTES, PLACE_ARGUMENT | PLACE_RESULT},
+        {"array", TR_KIND_ARRAY, PLACE_ARGUMENT | PLACE_RESULT},
+        {"none", TR_KIND_NONE, PLACE_RESULT},
+        {"struct", TR_KIND_STRUCT, PLACE_ANY},
+        {"enum", TR_KIND_ENUM, PLACE_ANY},
+        {"int", TR_KIND_I32, PLACE_ANY},
+        {"unsigned int", TR_KIND_U32, PLACE_ANY},
+        {"long", TR_KIND_I64, PLACE_ANY},
+        {"unsigned long", TR_KIND_U64, PLACE_ANY},
+        {"size_t", TR_KIND_U64, PLACE_ANY},
+        {"float", TR_KIND_F32, PLACE_ANY},
+        {"double", TR_KIND_F64, PLACE_ANY},
+        {"void", TR_KIND_NONE, PLACE_RESULT},
         {"pointer", TR_KIND_U64, PLACE_ARGUMENT}, /* only with the value null */
 };
 
@@ -128,9 +141,9 @@ static const struct member {
 #undef ROLE
 };
 
-static const char *const top_members[] = {"format",    "type",   "library",      "symbol",
-                                          "arguments", "result", "error",
-                                          "capabilities", "thread_safe"};
+static const char *const top_members[] = {"format", "type",         "library",
+                                          "symbol", "arguments",    "result",
+                                          "error",  "capabilities", "thread_safe"};
 
 /* ----------------------------------------------------------------- reading */
 
@@ -207,14 +220,15 @@ static int read_field(const struct parsing *parsing, const struct member *member
         type->width = (uint32_t)number;
         return yyjson_is_uint(value) && number > 0 && number <= DESCRIPTOR_RECORD_SIZE_MAX
                        ? 0
-                       : wrong(parsing, member->key, "\"size\" must be the bytes that C gives the "
-                                                     "struct or enum, from 1 to %u",
+                       : wrong(parsing, member->key,
+                               "\"size\" must be the bytes that C gives the "
+                               "struct or enum, from 1 to %u",
                                DESCRIPTOR_RECORD_SIZE_MAX);
     case FORM_BOOL:
         memcpy((char *)to + member->at, &is_set, sizeof is_set);
-        return yyjson_is_bool(value) ? 0
-                                     : wrong(parsing, member->key,
-                                             "\"%s\" must be true or false", member->key);
+        return yyjson_is_bool(value)
+                       ? 0
+                       : wrong(parsing, member->key, "\"%s\" must be true or false", member->key);
     case FORM_UNIQUE:
         return read_flag(parsing, member->key, value, TR_PARAM_UNIQUE_ITEMS, &to->about.flags);
     case FORM_FLAG:
@@ -430,8 +444,7 @@ static int read_parts(struct parsing *parsing, yyjson_val *value, struct tr_type
     case TR_KIND_STRUCT: return read_fields(parsing, yyjson_obj_get(value, "fields"), type);
     case TR_KIND_ENUM: return read_choices(parsing, yyjson_obj_get(value, "choices"), type);
     default:
-        return type->width == 0 ? 0
-                                : wrong(parsing, "size", "only a struct or an enum has a size");
+        return type->width == 0 ? 0 : wrong(parsing, "size", "only a struct or an enum has a size");
     }
 }
 
@@ -530,9 +543,9 @@ static int read_result(struct parsing *parsing, yyjson_val *value, struct foreig
 
 /* ------------------------------------------------------------------- error */
 
-static const char *const failures[] = {[FOREIGN_NEVER] = "never",       [FOREIGN_NEGATIVE] = "negative",
-                                       [FOREIGN_NONZERO] = "nonzero",   [FOREIGN_ZERO] = "zero",
-                                       [FOREIGN_EQUALS] = "equals",     [FOREIGN_ERRNO] = "errno"};
+static const char *const failures[] = {
+        [FOREIGN_NEVER] = "never", [FOREIGN_NEGATIVE] = "negative", [FOREIGN_NONZERO] = "nonzero",
+        [FOREIGN_ZERO] = "zero",   [FOREIGN_EQUALS] = "equals",     [FOREIGN_ERRNO] = "errno"};
 
 static int read_error_member(const struct parsing *parsing, yyjson_val *key, yyjson_val *value,
                              struct foreign_error *ret) {
@@ -884,11 +897,11 @@ int foreign_write(const struct foreign *foreign, struct buf *out, struct toolrac
         return error_oom(err);
     }
     if (!known) {
-        return error_set(
-                err, TOOLRACK_E_REFUSED,
-                "%s has a type that functions of installed libraries cannot have here: the call, or "
-                "bytes or an array in a struct",
-                foreign->symbol);
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "%s has a type that functions of installed libraries cannot have here: "
+                         "the call, or "
+                         "bytes or an array in a struct",
+                         foreign->symbol);
     }
     return out->length - start <= FOREIGN_TEXT_MAX
                    ? 0

@@ -61,9 +61,9 @@
 #define FOREIGN_VERSION     "1.0.0"
 
 /* Most bytes of room that a caller may ask for, for what a function writes. */
-#define FOREIGN_ROOM_MAX    (64u * 1024 * 1024)
+#define FOREIGN_ROOM_MAX (64u * 1024 * 1024)
 /* No index. */
-#define FOREIGN_NONE        UINT32_MAX
+#define FOREIGN_NONE     UINT32_MAX
 
 enum foreign_direction {
     FOREIGN_IN,   /* the function reads it */
@@ -191,8 +191,8 @@ int foreign_describe(const struct foreign *foreign, void (*function)(void),
                      const struct descriptor_options *options, struct descriptor **ret,
                      struct toolrack_error *err);
 
-/** Open the library and find a function in it, `symbol` or that of a release or an explanation. Runs
- * the library's constructors; it stays open.
+/** Open the library and find a function in it, `symbol` or that of a release or an explanation.
+ * Runs the library's constructors; it stays open.
  * @return 0; TOOLRACK_E_REFUSED with the loader's message. [worker] */
 int foreign_find(const struct foreign *foreign, const char *symbol, void (**ret)(void),
                  struct toolrack_error *err);

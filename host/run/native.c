@@ -17,9 +17,9 @@ struct native {
     const struct foreign *foreign;
     const struct tr_tool *tool;
     void (*function)(void);
-    struct signature *outer; /* of the tool */
-    struct signature *inner; /* of the function: a parameter for each C argument */
-    uint32_t *places;        /* of each argument, the index of its first parameter of `inner` */
+    struct signature *outer;    /* of the tool */
+    struct signature *inner;    /* of the function: a parameter for each C argument */
+    uint32_t *places;           /* of each argument, the index of its first parameter of `inner` */
     release_function *releases; /* of each argument and, last, of the result; or NULL */
     explain_function explain;   /* or NULL */
     struct arena arena;         /* for all of these */
@@ -171,7 +171,8 @@ static void rooms_finish(const struct native_call *call) {
 static int room_init(const struct native_call *call, struct room *room, size_t size) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t pages = (size + page - 1) / page + 1;
-    void *memory = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory =
+            mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
         return error_oom(call->err);
     }
@@ -214,7 +215,8 @@ static const void *given(const struct native_call *call, uint32_t input) {
     return signature_value(call->native->outer, &call->outer, input);
 }
 
-static uint64_t given_count(const struct native_call *call, const struct foreign_argument *argument) {
+static uint64_t given_count(const struct native_call *call,
+                            const struct foreign_argument *argument) {
     if (argument->about.type->kind == TR_KIND_STRING) {
         const char *text = *(const char *const *)given(call, argument->input);
         return text != NULL ? strlen(text) : 0;
@@ -343,8 +345,8 @@ static int64_t number_at(const struct tr_type *type, const void *stored) {
     size_t size = value_size(type);
     memcpy(&bits, stored, size);
     unsigned unused = (unsigned)(64 - 8 * size);
-    bool is_signed = (type->kind >= TR_KIND_I8 && type->kind <= TR_KIND_I64) ||
-                     type->kind == TR_KIND_ENUM;
+    bool is_signed =
+            (type->kind >= TR_KIND_I8 && type->kind <= TR_KIND_I64) || type->kind == TR_KIND_ENUM;
     return is_signed ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
 }
 
@@ -409,15 +411,14 @@ static int written_count(const struct native_call *call, uint32_t index, uint64_
                           call->rooms[argument->length_at].data);
     }
     if (count < 0 || (argument->capacity > 0 && (uint64_t)count > room->capacity)) {
-        return error_set(call->err, TOOLRACK_E_EXECUTION_FAILED,
-                         "%s says that %s has %" PRId64 " %s, and there is room for %" PRIu64
-                         "; %s%s",
-                         foreign->symbol, argument->about.name, count,
-                         argument->about.type->kind == TR_KIND_ARRAY ? "items" : "bytes",
-                         room->capacity,
-                         argument->capacity_argument != NULL ? "ask for more with "
-                                                             : "the definition states too few",
-                         argument->capacity_argument != NULL ? argument->capacity_argument : "");
+        return error_set(
+                call->err, TOOLRACK_E_EXECUTION_FAILED,
+                "%s says that %s has %" PRId64 " %s, and there is room for %" PRIu64 "; %s%s",
+                foreign->symbol, argument->about.name, count,
+                argument->about.type->kind == TR_KIND_ARRAY ? "items" : "bytes", room->capacity,
+                argument->capacity_argument != NULL ? "ask for more with "
+                                                    : "the definition states too few",
+                argument->capacity_argument != NULL ? argument->capacity_argument : "");
     }
     *ret = (uint64_t)count;
     return 0;
@@ -498,9 +499,8 @@ static void release(const struct native_call *call) {
     const struct native *native = call->native;
     uint32_t count = native->foreign->argument_count;
     for (uint32_t i = 0; i < count; i++) {
-        void *pointer = native->releases[i] != NULL
-                                ? *(void *const *)(void *)call->rooms[i].data
-                                : NULL;
+        void *pointer =
+                native->releases[i] != NULL ? *(void *const *)(void *)call->rooms[i].data : NULL;
         if (pointer != NULL) {
             native->releases[i](pointer);
         }
@@ -537,7 +537,8 @@ static int bind(struct native_call *call) {
     const struct tr_tool *tool = call->native->tool;
     struct arena *arena = &call->run->arena;
     yyjson_val **values = arena_alloc(arena, (tool->param_count + 1) * sizeof(yyjson_val *));
-    call->rooms = arena_zalloc(arena, (call->native->foreign->argument_count + 1) * sizeof *call->rooms);
+    call->rooms =
+            arena_zalloc(arena, (call->native->foreign->argument_count + 1) * sizeof *call->rooms);
     if (values == NULL || call->rooms == NULL) {
         return run_memory_error(call->run, call->err);
     }
@@ -545,8 +546,7 @@ static int bind(struct native_call *call) {
         values[i] = yyjson_obj_get(call->run->arguments, tool->params[i].name);
     }
     int code = signature_bind(call->native->outer, values, arena, &call->outer, call->err);
-    return code < 0 ? code
-                    : signature_frame(call->native->inner, arena, &call->inner, call->err);
+    return code < 0 ? code : signature_frame(call->native->inner, arena, &call->inner, call->err);
 }
 
 int native_run(const struct native *native, struct run *run, struct buf *out,

@@ -44,7 +44,7 @@ struct ready_tool {
     tr_status (*entry)(struct tr_call *);
     const struct native *native; /* of a function that is not called plainly; or NULL */
     atomic_uint calls;           /* begun */
-    atomic_bool is_long; /* its last call took long */
+    atomic_bool is_long;         /* its last call took long */
 };
 
 struct child {

@@ -163,6 +163,11 @@ void death_describe(struct worker *worker, const siginfo_t *status, enum worker_
                                                  : "");
     death->brief_length = text.failed ? 0 : brief_length != 0 ? brief_length : text.length;
     buf_printf(&text, " (worker %d)", (int)worker->process.pid);
+    if (worker->crew->foreign != NULL && has_record) { /* nothing can check it */
+        buf_printf(&text,
+                   "; its definition may state a wrong signature; see what the library says: %s",
+                   COMMAND("bind", worker->crew->path));
+    }
     const char *lines[CREW_LAST_LINES];
     if (state == WORKER_STARTING && output_last_lines(&worker->output, lines) > 0) {
         buf_printf(&text, "; what it wrote: %s", COMMAND("why", worker->crew->id));

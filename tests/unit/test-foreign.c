@@ -274,7 +274,8 @@ static void types_that_no_definition_can_say_are_not_written(void **state) {
     (void)state;
     static const struct tr_type call = {.size = sizeof call, .kind = TR_KIND_CALL};
     static const struct tr_type bytes = {.size = sizeof bytes, .kind = TR_KIND_BYTES};
-    static const struct tr_type array = {.size = sizeof array, .kind = TR_KIND_ARRAY, .item = &bytes};
+    static const struct tr_type array = {
+            .size = sizeof array, .kind = TR_KIND_ARRAY, .item = &bytes};
     static const struct tr_param param = {.type = &call};
     static const struct tr_param arrays = {.type = &array};
     const struct foreign foreigns[] = {

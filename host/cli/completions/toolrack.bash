@@ -97,10 +97,10 @@ _toolrack() {
             _toolrack_reply -W "$(_toolrack_models)" -- "$cur"
             return
             ;;
-        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --max-steps | --max-result | --system | --profile | --expires | --rate | --owner | --listen | --ids | --name | --seed | --runs | --grant | --build) return ;;
+        --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --max-steps | --max-result | --system | --profile | --expires | --rate | --owner | --listen | --ids | --name | --seed | --runs | --grant | --build | --function | --decide) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check dev test pack sign verify keys new version help
+        _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check dev test pack sign verify keys new bind version help
             --config --state --plugins --require-sandbox --safe-mode --no-daemon --json --color --no-pager --verbose --help --version' -- "$cur"
         return
     fi
@@ -133,6 +133,7 @@ _toolrack() {
         feedback) options+=' --call --select --tool' ;;
         blacklist | whitelist) options+=' --why' ;;
         new) options+=' --lang --json-tool --resources' ;;
+        bind) options+=' --function --header --include --decide --debuginfod --output' ;;
         pack) options+=' --output' ;;
         sign) options+=' --key --password-file' ;;
         verify) options+=' --key' ;;
@@ -164,7 +165,7 @@ _toolrack() {
             tasks | runs) _toolrack_reply -W 'list show cancel remove' -- "$cur" ;;
             keys) _toolrack_reply -W 'list new add remove' -- "$cur" ;;
             approvals) _toolrack_reply -W 'allow always conversation deny' -- "$cur" ;;
-            help) _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch mcp log decisions statistics check dev test pack sign verify keys new version' -- "$cur" ;;
+            help) _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch mcp log decisions statistics check dev test pack sign verify keys new bind version' -- "$cur" ;;
             blacklist | whitelist) _toolrack_reply -W 'list add remove' -- "$cur" ;;
         esac
     elif ((COMP_CWORD == verb_at + 2)); then

@@ -23,7 +23,7 @@ function __toolrack_models
     toolrack (__toolrack_globals) models 2>/dev/null </dev/null | tail -n +2 | string match -r '^\S+'
 end
 
-set -l verbs list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check dev test pack sign verify keys new version help
+set -l verbs list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check dev test pack sign verify keys new bind version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -94,6 +94,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a sign -d 'Sig
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a verify -d 'Verify the signature of a package'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a keys -d 'List or change the keys that may sign packages'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a new -d 'Make the folder of a new plugin'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a bind -d 'Define the functions of a shared library as tools'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a version -d 'Print the version'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Print help'
 
@@ -252,7 +253,14 @@ complete -c toolrack -n '__fish_seen_subcommand_from test' -l grant -x -d 'Allow
 complete -c toolrack -n '__fish_seen_subcommand_from test' -l allow-dangerous -d 'Call tools that need consent or a grant, too'
 complete -c toolrack -n '__fish_seen_subcommand_from test' -l settings -r -F -d 'Settings of the plugin: JSON, or a file'
 complete -c toolrack -n '__fish_seen_subcommand_from test' -l junit -r -F -d 'Write the report as JUnit XML, too'
+complete -c toolrack -n '__fish_seen_subcommand_from bind' -F
+complete -c toolrack -n '__fish_seen_subcommand_from bind' -l function -x -d 'Only functions with such a name'
+complete -c toolrack -n '__fish_seen_subcommand_from bind' -l header -r -d 'Read this header'
+complete -c toolrack -n '__fish_seen_subcommand_from bind' -l include -r -d 'A folder of headers'
+complete -c toolrack -n '__fish_seen_subcommand_from bind' -l decide -x -d 'Decide what an argument is'
+complete -c toolrack -n '__fish_seen_subcommand_from bind' -l debuginfod -d 'Ask the servers of DEBUGINFOD_URLS'
+complete -c toolrack -n '__fish_seen_subcommand_from bind' -l output -r -d 'Write to this file'
 complete -c toolrack -n '__fish_seen_subcommand_from new' -l lang -x -a 'c c++ rust' -d 'In this language'
 complete -c toolrack -n '__fish_seen_subcommand_from new' -l json-tool -d 'With a tool that brings its own schema'
 complete -c toolrack -n '__fish_seen_subcommand_from new' -l resources -d 'With resources'
-complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch mcp log decisions statistics check dev test pack sign verify keys new version'
+complete -c toolrack -n '__fish_seen_subcommand_from help' -a 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch mcp log decisions statistics check dev test pack sign verify keys new bind version'

@@ -1,0 +1,691 @@
+/* What each argument of a function is, as far as its type, its name and the comment about it say.
+ *
+ * What is certain becomes a member of the definition. Where several things may be meant the
+ * argument has "decide" with a choice for each, unless a decision was given. A wrong guess would be
+ * a wrong call, so a guess is made only where all that can be meant are called alike. */
+#include "bind/conclude.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/name.h"
+#include "bind/comment.h"
+#include "bind/write.h"
+
+/* Room for what a function writes, where its caller tells the function how much there is. */
+#define BYTES_ROOM 65536u
+#define ITEMS_ROOM 1024u
+
+#define NO_PARAM UINT32_MAX
+
+struct work {
+    const struct concluding *concluding;
+    yyjson_mut_doc *doc;
+    const struct model_function *function;
+    const char *names[MODEL_PARAMS_MAX];
+    uint32_t length_at[MODEL_PARAMS_MAX]; /* of a buffer: the parameter that is its length */
+    uint32_t length_of[MODEL_PARAMS_MAX];
+    bool writes;    /* an argument is, or may be, written */
+    bool is_length; /* the result is the length of one */
+    size_t undecided;
+    const char *reason; /* why the function cannot be a tool */
+    struct toolrack_error *err;
+    int code;
+};
+
+static const char *kept(struct work *work, const char *text) {
+    const char *copy =
+            text != NULL ? arena_copy(work->concluding->model->arena, text, strlen(text)) : NULL;
+    if (copy == NULL && work->code == 0) {
+        work->code = error_oom(work->err);
+    }
+    return copy != NULL ? copy : "";
+}
+
+static void refuse(struct work *work, const char *what, const char *why) {
+    if (work->reason == NULL) {
+        const char *text = arena_printf(work->concluding->model->arena, "%s %s", what, why);
+        work->reason = text != NULL ? text : kept(work, NULL);
+    }
+}
+
+/* -------------------------------------------------------------------- choose */
+
+/* What something may be. */
+struct choosing {
+    struct work *work;
+    const char *about;       /* the argument, or "result" or "error" */
+    yyjson_mut_val *object;  /* that gets the members */
+    yyjson_mut_val *choices; /* an object of members for each name */
+    const char *certain;     /* the choice that is certain; NULL: none */
+};
+
+static struct choosing choosing_begin(struct work *work, const char *about,
+                                      yyjson_mut_val *object) {
+    return (struct choosing){
+            .work = work, .about = about, .object = object, .choices = yyjson_mut_obj(work->doc)};
+}
+
+static yyjson_mut_val *add_choice(struct choosing *choosing, const char *name) {
+    return yyjson_mut_obj_add_obj(choosing->work->doc, choosing->choices, name);
+}
+
+/* A number that was decided: the size of what is read. */
+static void add_number(struct choosing *choosing, yyjson_mut_val *members, uint64_t number) {
+    yyjson_mut_doc *doc = choosing->work->doc;
+    bool is_array = yyjson_mut_equals_str(yyjson_mut_obj_get(members, "type"), "array");
+    if (yyjson_mut_obj_get(members, "alone") != NULL) {
+        (void)yyjson_mut_obj_add_uint(doc, choosing->object, is_array ? "minItems" : "minLength",
+                                      number);
+        (void)yyjson_mut_obj_add_uint(doc, choosing->object, is_array ? "maxItems" : "maxLength",
+                                      number);
+    }
+}
+
+static void merge(struct choosing *choosing, yyjson_mut_val *members, uint64_t number) {
+    yyjson_mut_doc *doc = choosing->work->doc;
+    size_t index;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *value;
+    yyjson_mut_obj_foreach(members, index, count, key, value) {
+        yyjson_mut_val *copy = number != 0 && yyjson_mut_equals_str(key, "capacity")
+                                       ? yyjson_mut_uint(doc, number)
+                                       : yyjson_mut_val_mut_copy(doc, value);
+        if (!yyjson_mut_obj_add(choosing->object, yyjson_mut_val_mut_copy(doc, key), copy)) {
+            choosing->work->code = error_oom(choosing->work->err);
+        }
+    }
+    if (number != 0) {
+        add_number(choosing, members, number);
+    }
+}
+
+static int refuse_choice(struct choosing *choosing, const struct decision *decision) {
+    CLEANUP(buf_finish) struct buf known = BUF_INIT;
+    size_t index;
+    size_t count;
+    yyjson_mut_val *key;
+    yyjson_mut_val *value;
+    yyjson_mut_obj_foreach(choosing->choices, index, count, key, value) {
+        buf_printf(&known, "%s%s", index > 0 ? ", " : "", yyjson_mut_get_str(key));
+    }
+    return error_set(choosing->work->err, TOOLRACK_E_INVALID,
+                     "%s.%s cannot be decided as '%s': choose one of %s",
+                     choosing->work->function->name, choosing->about, decision->choice,
+                     known.failed || known.length == 0 ? "none" : known.data);
+}
+
+/* Add the members of the choice that was decided or is certain, else "decide". */
+static void choosing_end(struct choosing *choosing, const char *question) {
+    struct work *work = choosing->work;
+    struct decision decision;
+    bool is_decided = decisions_find(work->concluding->decisions, work->function->name,
+                                     choosing->about, &decision);
+    const char *name = is_decided ? decision.choice : choosing->certain;
+    yyjson_mut_val *members = name != NULL ? yyjson_mut_obj_get(choosing->choices, name) : NULL;
+    if (members != NULL) {
+        merge(choosing, members, is_decided ? decision.number : 0);
+        return;
+    }
+    /* A pattern of a decision may fit things of which it is not meant. */
+    bool has_choices = yyjson_mut_obj_size(choosing->choices) > 0;
+    if (is_decided && has_choices && choosing->certain == NULL) {
+        work->code = work->code < 0 ? work->code : refuse_choice(choosing, &decision);
+        return;
+    }
+    yyjson_mut_val *decide = yyjson_mut_obj_add_obj(work->doc, choosing->object, "decide");
+    if (!yyjson_mut_obj_add_strcpy(work->doc, decide, "question", question) ||
+        !yyjson_mut_obj_add_val(work->doc, decide, "choices", choosing->choices)) {
+        work->code = error_oom(work->err);
+    }
+    work->undecided++;
+}
+
+/* ----------------------------------------------------------------- parameters */
+
+static const struct model_type *param_type(const struct work *work, uint32_t index) {
+    return work->function->params[index].type;
+}
+
+static bool is_address(const struct model_type *type) {
+    return (type->kind == MODEL_POINTER || type->kind == MODEL_ARRAY) && type->target != NULL;
+}
+
+static bool is_byte(const struct model_type *type) {
+    return type->kind == MODEL_VOID || (type->kind == MODEL_INTEGER && type->size == 1);
+}
+
+static bool is_number(const struct model_type *type) {
+    return type->kind == MODEL_INTEGER || type->kind == MODEL_FLOAT || type->kind == MODEL_ENUM ||
+           type->kind == MODEL_BOOL;
+}
+
+/* Whether a pointer may be to several. */
+static bool is_buffer(const struct model_type *type) {
+    return is_address(type) &&
+           (is_byte(type->target) || is_number(type->target) ||
+            (type->target->kind == MODEL_STRUCT && !write_is_handle(type->target)));
+}
+
+/* Names are those of arguments in JSON: those of glibc have underscores in front. */
+static void name_params(struct work *work) {
+    for (uint32_t i = 0; i < work->function->param_count; i++) {
+        const char *name = work->function->params[i].name;
+        name = name != NULL ? name + strspn(name, "_") : NULL;
+        bool is_good = name != NULL && name_valid(name) && strcmp(name, "result") != 0;
+        for (uint32_t k = 0; k < i && is_good; k++) {
+            is_good = strcmp(work->names[k], name) != 0;
+        }
+        if (is_good) {
+            work->names[i] = name;
+        } else {
+            const char *number = arena_printf(work->concluding->model->arena, "arg%u", i + 1);
+            work->names[i] = number != NULL ? number : kept(work, NULL);
+        }
+    }
+}
+
+static bool says_length(const char *name) {
+    static const char *const parts[] = {"len", "size",  "count", "cnt",
+                                        "num", "bytes", "nel",   "siz"};
+    static const char *const whole[] = {"n", "l", "sz", "nb", "cb", "nbyte"};
+    char lower[64];
+    size_t length = strlen(name);
+    if (length >= sizeof lower) {
+        return false;
+    }
+    for (size_t i = 0; i <= length; i++) {
+        lower[i] = (char)tolower((unsigned char)name[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(parts); i++) {
+        if (strstr(lower, parts[i]) != NULL) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(whole); i++) {
+        if (strcmp(lower, whole[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_length(const struct work *work, uint32_t index) {
+    const struct model_type *type = param_type(work, index);
+    const struct model_type *number =
+            type->kind == MODEL_POINTER && type->target != NULL && !type->target->is_const
+                    ? type->target
+                    : type;
+    return work->function->params[index].name != NULL && number->kind == MODEL_INTEGER &&
+           number->size >= 2 && says_length(work->names[index]);
+}
+
+static void pair(struct work *work, uint32_t buffer, uint32_t length) {
+    work->length_at[buffer] = length;
+    work->length_of[length] = buffer;
+}
+
+/* A length follows its buffer, or is before it; one behind its buffer counts first. */
+static void pair_lengths(struct work *work) {
+    uint32_t count = work->function->param_count;
+    for (uint32_t i = 0; i < count; i++) {
+        work->length_at[i] = work->length_of[i] = NO_PARAM;
+    }
+    for (uint32_t i = 0; i + 1 < count; i++) {
+        if (work->length_of[i] == NO_PARAM && is_buffer(param_type(work, i)) &&
+            is_length(work, i + 1) &&
+            !(is_length(work, i) && !is_byte(param_type(work, i)->target))) {
+            pair(work, i, i + 1);
+        }
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        const struct model_type *type = param_type(work, i);
+        if (work->length_at[i] == NO_PARAM && work->length_of[i] == NO_PARAM && is_buffer(type) &&
+            !type->target->is_character && work->length_of[i - 1] == NO_PARAM &&
+            param_type(work, i - 1)->kind == MODEL_INTEGER && is_length(work, i - 1)) {
+            pair(work, i, i - 1);
+        }
+    }
+}
+
+static bool has_moving_length(const struct work *work, uint32_t index) {
+    return work->length_at[index] != NO_PARAM &&
+           param_type(work, work->length_at[index])->kind == MODEL_POINTER;
+}
+
+/* ------------------------------------------------------------------- choices */
+
+/* Add the type of what a buffer has. */
+static bool add_items(struct work *work, yyjson_mut_val *object, const struct model_type *item,
+                      bool as_text) {
+    if (is_byte(item)) {
+        return yyjson_mut_obj_add_str(work->doc, object, "type", as_text ? "string" : "bytes");
+    }
+    yyjson_mut_val *items = yyjson_mut_obj(work->doc);
+    return yyjson_mut_obj_add_str(work->doc, object, "type", "array") &&
+           write_value_type(work->doc, items, item) &&
+           yyjson_mut_obj_add_val(work->doc, object, "items", items);
+}
+
+/* A buffer that is read. */
+static void add_read(struct choosing *choosing, const char *name, uint32_t index, bool as_text) {
+    struct work *work = choosing->work;
+    const struct model_type *type = param_type(work, index);
+    yyjson_mut_val *choice = add_choice(choosing, name);
+    (void)add_items(work, choice, type->target, as_text);
+    if (as_text) {
+        return;
+    }
+    if (work->length_at[index] == NO_PARAM) {
+        (void)yyjson_mut_obj_add_bool(work->doc, choice, "alone", true);
+    }
+    if (type->count > 0) {
+        bool is_bytes = is_byte(type->target);
+        (void)yyjson_mut_obj_add_uint(work->doc, choice, is_bytes ? "minLength" : "minItems",
+                                      type->count);
+        (void)yyjson_mut_obj_add_uint(work->doc, choice, is_bytes ? "maxLength" : "maxItems",
+                                      type->count);
+    }
+}
+
+/* A buffer that is written. Without a length beside it, its room is the person's to say. */
+static yyjson_mut_val *add_written(struct choosing *choosing, const char *name, uint32_t index,
+                                   const char *direction, bool as_text) {
+    struct work *work = choosing->work;
+    const struct model_type *type = param_type(work, index);
+    bool has_length = work->length_at[index] != NO_PARAM;
+    uint64_t room = type->count > 0         ? type->count
+                    : !has_length           ? 0
+                    : is_byte(type->target) ? BYTES_ROOM
+                                            : ITEMS_ROOM;
+    yyjson_mut_val *choice = add_choice(choosing, name);
+    (void)add_items(work, choice, type->target, as_text);
+    (void)yyjson_mut_obj_add_str(work->doc, choice, "direction", direction);
+    (void)yyjson_mut_obj_add_uint(work->doc, choice, "capacity", room);
+    if (has_length && type->count == 0) {
+        const char *argument =
+                arena_printf(work->concluding->model->arena, "%s_room", work->names[index]);
+        (void)yyjson_mut_obj_add_str(work->doc, choice, "capacity_argument",
+                                     argument != NULL ? argument : kept(work, NULL));
+    }
+    return choice;
+}
+
+/* One value behind a pointer. */
+static bool add_value(struct choosing *choosing, const char *name, const struct model_type *value,
+                      const char *direction) {
+    struct work *work = choosing->work;
+    yyjson_mut_val *choice = yyjson_mut_obj(work->doc);
+    if (!write_value_type(work->doc, choice, value)) {
+        return false;
+    }
+    if (direction != NULL) {
+        (void)yyjson_mut_obj_add_str(work->doc, choice, "direction", direction);
+    } else {
+        (void)yyjson_mut_obj_add_bool(work->doc, choice, "pointer", true);
+    }
+    return yyjson_mut_obj_add_val(work->doc, choosing->choices, name, choice);
+}
+
+static void add_null(struct choosing *choosing) {
+    yyjson_mut_val *choice = add_choice(choosing, "null");
+    (void)yyjson_mut_obj_add_str(choosing->work->doc, choice, "type", "pointer");
+    (void)yyjson_mut_obj_add_null(choosing->work->doc, choice, "value");
+}
+
+/* A pointer to const: what may be meant is read. */
+static void choose_read(struct choosing *choosing, uint32_t index) {
+    struct work *work = choosing->work;
+    const struct model_type *type = param_type(work, index);
+    const struct model_type *item = type->target;
+    bool has_length = work->length_at[index] != NO_PARAM || type->count > 0;
+    if (is_byte(item)) {
+        bool is_text = item->is_character;
+        if (is_text) {
+            add_read(choosing, "text", index, true);
+        }
+        add_read(choosing, "bytes", index, false);
+        if (!is_text && !has_length) {
+            add_read(choosing, "text", index, true);
+        }
+        choosing->certain = is_text ? "text" : has_length ? "bytes" : NULL;
+        return;
+    }
+    (void)add_value(choosing, "value", item, NULL);
+    add_read(choosing, "array", index, false);
+    choosing->certain = has_length ? "array" : item->kind == MODEL_STRUCT ? "value" : NULL;
+}
+
+static void choose_written(struct choosing *choosing, uint32_t index,
+                           enum comment_direction direction) {
+    struct work *work = choosing->work;
+    const struct model_type *type = param_type(work, index);
+    const struct model_type *item = type->target;
+    bool has_length = work->length_at[index] != NO_PARAM;
+    bool is_many = is_byte(item) || has_length || type->count > 0;
+    bool counts = work->function->result != NULL && work->function->result->kind == MODEL_INTEGER &&
+                  work->function->result->size >= 4;
+    work->writes = true;
+    if (is_many) {
+        (void)add_written(choosing, "out", index, "out", false);
+        if (item->is_character) {
+            (void)add_written(choosing, "out_text", index, "out", true);
+        }
+        if (counts && has_length && !has_moving_length(work, index)) {
+            (void)yyjson_mut_obj_add_str(work->doc,
+                                         add_written(choosing, "out_counted", index, "out", false),
+                                         "length", "result");
+        }
+        add_read(choosing, "in", index, false);
+        (void)add_written(choosing, "inout", index, "inout", false);
+    } else {
+        (void)add_value(choosing, "out", item, "out");
+        (void)add_value(choosing, "inout", item, "inout");
+        (void)add_value(choosing, "in", item, NULL);
+        add_read(choosing, "array", index, false);
+    }
+    add_null(choosing);
+    bool has_room = !is_many || has_length || type->count > 0;
+    choosing->certain = direction == COMMENT_IN && (has_length || !is_many) ? "in"
+                        : direction == COMMENT_INOUT && has_room            ? "inout"
+                        : direction == COMMENT_OUT && has_room              ? "out"
+                        : has_moving_length(work, index)                    ? "out"
+                                                                            : NULL;
+}
+
+/* char **, or what JSON cannot say: a handle, a function. */
+static void choose_handle(struct choosing *choosing, uint32_t index) {
+    struct work *work = choosing->work;
+    const struct model_type *to = param_type(work, index)->target;
+    if (is_address(to) && to->target->is_character) {
+        yyjson_mut_val *choice = add_choice(choosing, "out_text");
+        (void)yyjson_mut_obj_add_str(work->doc, choice, "type", "string");
+        (void)yyjson_mut_obj_add_str(work->doc, choice, "direction", "out");
+        (void)yyjson_mut_obj_add_bool(work->doc, choice, "nullable", true);
+        work->writes = true;
+    }
+    add_null(choosing);
+}
+
+static bool can_be_said(const struct model_type *type) {
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    bool is_said = doc != NULL && !write_is_handle(type) &&
+                   write_value_type(doc, yyjson_mut_obj(doc), type);
+    yyjson_mut_doc_free(doc);
+    return is_said;
+}
+
+static void conclude_pointer(struct work *work, uint32_t index, yyjson_mut_val *object,
+                             enum comment_direction direction) {
+    const struct model_type *type = param_type(work, index);
+    struct choosing choosing = choosing_begin(work, work->names[index], object);
+    const char *question;
+    bool is_said = is_byte(type->target) || can_be_said(type->target);
+    if (!is_said) {
+        choose_handle(&choosing, index);
+        question = "no JSON value can be passed here";
+    } else if (type->target->is_const) {
+        choose_read(&choosing, index);
+        question = "what does the pointer lead to";
+    } else {
+        choose_written(&choosing, index, direction);
+        question = "does the function read or write what the pointer leads to";
+    }
+    const char *text =
+            arena_printf(work->concluding->model->arena, "%s: %s", type->spelling, question);
+    choosing_end(&choosing, text != NULL ? text : question);
+}
+
+static void conclude_length(struct work *work, uint32_t index, yyjson_mut_val *object) {
+    const struct model_type *type = param_type(work, index);
+    bool moves = type->kind == MODEL_POINTER;
+    (void)write_value_type(work->doc, object, moves ? type->target : type);
+    (void)yyjson_mut_obj_add_str(work->doc, object, "length_of",
+                                 work->names[work->length_of[index]]);
+    if (moves) {
+        (void)yyjson_mut_obj_add_str(work->doc, object, "direction", "inout");
+    }
+}
+
+static yyjson_mut_val *conclude_param(struct work *work, uint32_t index) {
+    const struct model_type *type = param_type(work, index);
+    yyjson_mut_val *object = yyjson_mut_obj(work->doc);
+    CLEANUP(buf_finish) struct buf words = BUF_INIT;
+    enum comment_direction direction =
+            work->function->comment != NULL && work->function->params[index].name != NULL
+                    ? comment_add_param(&words, work->function->comment,
+                                        work->function->params[index].name)
+                    : COMMENT_SAYS_NOTHING;
+    (void)yyjson_mut_obj_add_str(work->doc, object, "name", work->names[index]);
+    if (work->length_of[index] != NO_PARAM) {
+        conclude_length(work, index, object);
+    } else if (is_address(type)) {
+        conclude_pointer(work, index, object, direction);
+    } else if (!write_value_type(work->doc, object, type) ||
+               (type->kind == MODEL_STRUCT && !write_is_whole(type))) {
+        refuse(work, work->names[index], "is of a type that no definition can state");
+    }
+    if (words.length > 0 && work->length_of[index] == NO_PARAM) {
+        (void)yyjson_mut_obj_add_str(work->doc, object, "description", kept(work, words.data));
+    }
+    return object;
+}
+
+/* -------------------------------------------------------------------- result */
+
+/* Functions of the library that free a pointer: void (void *), or to text. */
+static void add_releases(struct choosing *choosing) {
+    const struct model *model = choosing->work->concluding->model;
+    yyjson_mut_val *choice = add_choice(choosing, "free");
+    (void)yyjson_mut_obj_add_str(choosing->work->doc, choice, "free", "free");
+    for (size_t i = 0; i < model->symbol_count; i++) {
+        const struct model_function *function = &model->symbols[i].function;
+        if (function->rank == 0 || function->param_count != 1 || function->result == NULL ||
+            function->result->kind != MODEL_VOID || !is_address(function->params[0].type) ||
+            !is_byte(function->params[0].type->target) || strstr(function->name, "free") == NULL ||
+            strcmp(function->name, "free") == 0) {
+            continue;
+        }
+        choice = add_choice(choosing, function->name);
+        (void)yyjson_mut_obj_add_str(choosing->work->doc, choice, "free", function->name);
+    }
+}
+
+static void conclude_pointer_result(struct work *work, yyjson_mut_val *object) {
+    const struct model_type *target = work->function->result->target;
+    struct choosing choosing = choosing_begin(work, "result", object);
+    if (target->is_character) {
+        (void)yyjson_mut_obj_add_str(work->doc, object, "type", "string");
+        (void)yyjson_mut_obj_add_bool(work->doc, object, "nullable", true);
+        if (!target->is_const) {
+            (void)add_choice(&choosing, "borrowed");
+            add_releases(&choosing);
+            (void)yyjson_mut_obj_add_bool(work->doc, add_choice(&choosing, "hidden"), "hidden",
+                                          true);
+            choosing_end(&choosing, "the text that it returns: is it the library's (borrowed), or "
+                                    "must it be freed, by which function");
+        }
+    } else if (target->kind == MODEL_STRUCT && !write_is_handle(target) &&
+               write_value_type(work->doc, object, target)) {
+        (void)yyjson_mut_obj_add_bool(work->doc, object, "nullable", true);
+    } else {
+        yyjson_mut_val *choice = add_choice(&choosing, "hidden");
+        (void)yyjson_mut_obj_add_str(work->doc, choice, "type", "uint64");
+        (void)yyjson_mut_obj_add_bool(work->doc, choice, "hidden", true);
+        choosing_end(&choosing, "it returns a pointer that JSON cannot say: is it of no use");
+    }
+}
+
+static yyjson_mut_val *conclude_result(struct work *work) {
+    const struct model_type *type = work->function->result;
+    if (type == NULL || type->kind == MODEL_VOID) {
+        return NULL;
+    }
+    yyjson_mut_val *object = yyjson_mut_obj(work->doc);
+    CLEANUP(buf_finish) struct buf words = BUF_INIT;
+    if (work->function->comment != NULL) {
+        (void)comment_add_param(&words, work->function->comment, NULL);
+    }
+    if (is_address(type)) {
+        conclude_pointer_result(work, object);
+    } else if (!write_value_type(work->doc, object, type) ||
+               (type->kind == MODEL_STRUCT && !write_is_whole(type))) {
+        refuse(work, "the result", "is of a type that no definition can state");
+    }
+    if (words.length > 0) {
+        (void)yyjson_mut_obj_add_str(work->doc, object, "description", kept(work, words.data));
+    }
+    return object;
+}
+
+/* --------------------------------------------------------------------- error */
+
+static bool says_any(const char *comment, const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (comment_says(comment, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static yyjson_mut_val *add_failure(struct choosing *choosing, const char *name, const char *when,
+                                   bool has_errno, bool explains) {
+    yyjson_mut_doc *doc = choosing->work->doc;
+    yyjson_mut_val *choice = add_choice(choosing, name);
+    (void)yyjson_mut_obj_add_str(doc, choice, "when", when);
+    if (has_errno) {
+        (void)yyjson_mut_obj_add_bool(doc, choice, "errno", true);
+    }
+    if (explains && choosing->work->concluding->explain != NULL) {
+        (void)yyjson_mut_obj_add_str(doc, choice, "message", choosing->work->concluding->explain);
+    }
+    return choice;
+}
+
+/* How the function fails: a code that is an int, NULL, or -1 and errno. */
+static void conclude_error(struct work *work, yyjson_mut_val *implementation) {
+    static const char *const good_zero[] = {"ok if success",   "ok on success", "0 on success",
+                                            "zero on success", "0 if success",  "returns zero if",
+                                            "returns 0 if",    "0 for success", "ok or an error",
+                                            "zero is returned"};
+    static const char *const bad_minus[] = {"-1 on error", "-1 on failure", "returns -1",
+                                            "-1 is returned", "return -1"};
+    static const char *const bad_null[] = {
+            "null on error",    "null on failure",         "null if", "returns null", "return null",
+            "null is returned", "null pointer is returned"};
+    const struct model_type *type = work->function->result;
+    const char *comment = work->function->comment != NULL ? work->function->comment : "";
+    bool is_int = type != NULL && type->kind == MODEL_INTEGER && type->size == 4 && type->is_signed;
+    bool is_pointer = type != NULL && is_address(type);
+    if (!is_int && !is_pointer) {
+        return;
+    }
+    yyjson_mut_val *object = yyjson_mut_obj(work->doc);
+    struct choosing choosing = choosing_begin(work, "error", object);
+    bool has_errno = comment_says(comment, "errno");
+    if (is_pointer) {
+        (void)add_failure(&choosing, "never", "never", false, false);
+        (void)add_failure(&choosing, "null", "zero", has_errno, false);
+        choosing.certain = says_any(comment, bad_null, ARRAY_LENGTH(bad_null)) ? "null" : "never";
+    } else {
+        (void)add_failure(&choosing, "never", "never", false, false);
+        (void)add_failure(&choosing, "nonzero", "nonzero", has_errno, true);
+        (void)add_failure(&choosing, "negative", "negative", has_errno, true);
+        (void)add_failure(&choosing, "zero", "zero", has_errno, false);
+        (void)yyjson_mut_obj_add_int(
+                work->doc, add_failure(&choosing, "minus_one", "equals", true, false), "value", -1);
+        choosing.certain = says_any(comment, good_zero, ARRAY_LENGTH(good_zero))   ? "nonzero"
+                           : says_any(comment, bad_minus, ARRAY_LENGTH(bad_minus)) ? "minus_one"
+                           : !work->writes                                         ? "never"
+                                                                                   : NULL;
+    }
+    choosing_end(&choosing, "which result says that the function failed");
+    if (!yyjson_mut_equals_str(yyjson_mut_obj_get(object, "when"), "never")) {
+        (void)yyjson_mut_obj_add_val(work->doc, implementation, "error", object);
+    }
+}
+
+bool conclude_explains(const struct model_function *function) {
+    const struct model_type *result = function->result;
+    return function->rank > 0 && !function->is_variadic && function->param_count == 1 &&
+           result != NULL && is_address(result) && result->target->is_character &&
+           result->target->is_const && function->params[0].type->kind == MODEL_INTEGER &&
+           function->params[0].type->size == 4 &&
+           (strcasestr(function->name, "error") != NULL ||
+            strcasestr(function->name, "errstr") != NULL);
+}
+
+/* ---------------------------------------------------------------------- tool */
+
+static yyjson_mut_val *make_implementation(struct work *work) {
+    yyjson_mut_doc *doc = work->doc;
+    yyjson_mut_val *implementation = yyjson_mut_obj(doc);
+    yyjson_mut_val *arguments = yyjson_mut_arr(doc);
+    (void)yyjson_mut_obj_add_str(doc, implementation, "type", "native");
+    (void)yyjson_mut_obj_add_str(doc, implementation, "library", work->concluding->model->library);
+    (void)yyjson_mut_obj_add_str(doc, implementation, "symbol", work->function->name);
+    (void)yyjson_mut_obj_add_val(doc, implementation, "arguments", arguments);
+    for (uint32_t i = 0; i < work->function->param_count; i++) {
+        (void)yyjson_mut_arr_append(arguments, conclude_param(work, i));
+    }
+    yyjson_mut_val *result = conclude_result(work);
+    if (result != NULL) {
+        (void)yyjson_mut_obj_add_val(doc, implementation, "result", result);
+    }
+    conclude_error(work, implementation);
+    return implementation;
+}
+
+/* The comment's words, and the prototype, which a model understands too. */
+static const char *describe(struct work *work) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    if (work->function->comment != NULL) {
+        comment_add_description(&text, work->function->comment);
+    }
+    buf_add_text(&text, text.length > 0 ? " C: " : "The C function ");
+    write_prototype(&text, work->function);
+    return kept(work, text.failed ? NULL : text.data);
+}
+
+static void check_function(struct work *work) {
+    const struct model_function *function = work->function;
+    if (function->rank == 0) {
+        refuse(work, "nothing", "says what it takes");
+    } else if (function->is_variadic) {
+        refuse(work, "it", "takes a variable number of arguments");
+    }
+    for (uint32_t i = 0; i < function->param_count && work->reason == NULL; i++) {
+        if (function->params[i].type == NULL) {
+            refuse(work, "an argument", "has no type");
+        }
+    }
+}
+
+int conclude(const struct concluding *concluding, const struct model_function *function,
+             yyjson_mut_val **ret, const char **ret_reason, size_t *ret_undecided,
+             struct toolrack_error *err) {
+    struct work work = {
+            .concluding = concluding, .doc = concluding->doc, .function = function, .err = err};
+    check_function(&work);
+    yyjson_mut_val *tool = yyjson_mut_obj(work.doc);
+    if (work.reason == NULL) {
+        name_params(&work);
+        pair_lengths(&work);
+        (void)yyjson_mut_obj_add_str(work.doc, tool, "name", function->name);
+        (void)yyjson_mut_obj_add_str(work.doc, tool, "description", describe(&work));
+        (void)yyjson_mut_obj_add_str(work.doc, tool, "type", "function");
+        if (!yyjson_mut_obj_add_val(work.doc, tool, "implementation", make_implementation(&work))) {
+            return error_oom(err);
+        }
+    }
+    *ret = work.reason == NULL ? tool : NULL;
+    *ret_reason = work.reason;
+    *ret_undecided = work.undecided;
+    return work.code;
+}

@@ -1,0 +1,30 @@
+/* decisions.h - what a person has decided about arguments: "FUNCTION.ARGUMENT=CHOICE". */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* Longest choice. */
+#define DECISION_CHOICE_MAX 63u
+
+struct decision {
+    char choice[DECISION_CHOICE_MAX + 1];
+    uint64_t number; /* "out:32": the capacity; 0: none */
+};
+
+struct decisions {
+    const char *const *texts; /* borrowed */
+    size_t count;
+    bool *used; /* of each, whether it fitted */
+};
+
+/** Check the form of all. @return 0; TOOLRACK_E_INVALID. [any-thread] */
+int decisions_check(const struct decisions *decisions, struct toolrack_error *err);
+
+/** The decision about an argument, or about "result" or "error". The last one that fits holds.
+ * False: there is none. [any-thread] */
+bool decisions_find(const struct decisions *decisions, const char *function, const char *argument,
+                    struct decision *ret);
