@@ -238,8 +238,7 @@ static void pair_lengths(struct work *work) {
     }
     for (uint32_t i = 0; i + 1 < count; i++) {
         if (work->length_of[i] == NO_PARAM && is_buffer(param_type(work, i)) &&
-            is_length(work, i + 1) &&
-            !(is_length(work, i) && !is_byte(param_type(work, i)->target))) {
+            is_length(work, i + 1)) {
             pair(work, i, i + 1);
         }
     }
@@ -571,9 +570,8 @@ static yyjson_mut_val *add_failure(struct choosing *choosing, const char *name, 
 /* How the function fails: a code that is an int, NULL, or -1 and errno. */
 static void conclude_error(struct work *work, yyjson_mut_val *implementation) {
     static const char *const good_zero[] = {"ok if success",   "ok on success", "0 on success",
-                                            "zero on success", "0 if success",  "returns zero if",
-                                            "returns 0 if",    "0 for success", "ok or an error",
-                                            "zero is returned"};
+                                            "zero on success", "0 if success",  "0 for success",
+                                            "ok or an error"};
     static const char *const bad_minus[] = {"-1 on error", "-1 on failure", "returns -1",
                                             "-1 is returned", "return -1"};
     static const char *const bad_null[] = {

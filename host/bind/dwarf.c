@@ -118,7 +118,8 @@ static void read_fields(struct reading *reading, Dwarf_Die *die, struct model_ty
                         unsigned depth) {
     Dwarf_Die child;
     type->kind = MODEL_OTHER;
-    if (flag_of(die, DW_AT_declaration) || elfutils.dwarf_child(die, &child) != 0) {
+    if (depth >= MODEL_DEPTH_SHALLOW || flag_of(die, DW_AT_declaration) ||
+        elfutils.dwarf_child(die, &child) != 0) {
         return;
     }
     struct model_field *fields = allocate(reading, MODEL_FIELDS_MAX * sizeof *fields);
@@ -242,8 +243,7 @@ static const struct model_type *read_type(struct reading *reading, Dwarf_Die *di
     case DW_TAG_pointer_type:
         type->kind = MODEL_POINTER;
         type->size = sizeof(void *);
-        /* What a pointer in a struct leads to is looked at no further, for it may be the struct. */
-        type->target = read_type_of(reading, die, depth + MODEL_DEPTH_MAX / 2);
+        type->target = read_type_of(reading, die, model_depth_below(depth));
         type->spelling =
                 type->target == NULL ? "" : spell(reading, "", type->target->spelling, " *");
         break;

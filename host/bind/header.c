@@ -91,7 +91,8 @@ static void read_parts(struct reading *reading, struct clang_type canonical,
     int kind = libclang.getCursorKind(declaration);
     parts.fields = allocate(reading, MODEL_FIELDS_MAX * sizeof *parts.fields);
     parts.choices = allocate(reading, MODEL_NAMES_MAX * sizeof *parts.choices);
-    if (reading->failed || (kind != CLANG_STRUCT && kind != CLANG_ENUM)) {
+    if (reading->failed || (kind != CLANG_STRUCT && kind != CLANG_ENUM) ||
+        (kind == CLANG_STRUCT && depth >= MODEL_DEPTH_SHALLOW)) {
         return;
     }
     (void)libclang.visitChildren(declaration, visit_part, &parts);
@@ -135,9 +136,8 @@ static const struct model_type *read_type(struct reading *reading, struct clang_
     case CLANG_TYPE_BOOL: type->kind = MODEL_BOOL; break;
     case CLANG_TYPE_POINTER:
         type->kind = MODEL_POINTER;
-        /* As in debug information: a pointer in a struct is looked at no further. */
         type->target =
-                read_type(reading, libclang.getPointeeType(canonical), depth + MODEL_DEPTH_MAX / 2);
+                read_type(reading, libclang.getPointeeType(canonical), model_depth_below(depth));
         break;
     case CLANG_TYPE_ARRAY:
     case CLANG_TYPE_OPEN_ARRAY:

@@ -9,12 +9,13 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* Deepest type: of a struct in a struct, and of pointers. */
-#define MODEL_DEPTH_MAX  12u
+/* Deepest type; structs are not looked into from MODEL_DEPTH_SHALLOW on. */
+#define MODEL_DEPTH_MAX     16u
+#define MODEL_DEPTH_SHALLOW 12u
 /* Most fields of a struct, names of an enumeration and parameters that are read. */
-#define MODEL_FIELDS_MAX 256u
-#define MODEL_NAMES_MAX  1024u
-#define MODEL_PARAMS_MAX 64u
+#define MODEL_FIELDS_MAX    256u
+#define MODEL_NAMES_MAX     1024u
+#define MODEL_PARAMS_MAX    64u
 
 enum model_kind {
     MODEL_VOID,
@@ -86,6 +87,15 @@ struct model {
     struct model_symbol *symbols; /* by name */
     size_t symbol_count;
 };
+
+/** The depth of what a pointer leads to: a struct that a pointer in a struct leads to is not looked
+ * into, for it may be the struct itself. */
+static inline unsigned model_depth_below(unsigned depth) {
+    unsigned below = depth + MODEL_DEPTH_SHALLOW / 2;
+    return depth >= MODEL_DEPTH_SHALLOW   ? depth + 1
+           : below >= MODEL_DEPTH_SHALLOW ? MODEL_DEPTH_SHALLOW
+                                          : below;
+}
 
 /** The symbol of that name, or NULL. */
 struct model_symbol *model_find(const struct model *model, const char *name);
