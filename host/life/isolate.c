@@ -263,6 +263,21 @@ static int create_crew(struct isolate *isolate, const struct crew_options *optio
     return code < 0 ? code : crew_create(isolate->supervisor, options, ret, err);
 }
 
+void isolate_prepare(struct isolate *isolate, const struct generation *generation) {
+    const struct policy *policy = &generation->policy;
+    bool has_environment = policy->environment != NULL && policy->environment[0] != NULL;
+    if (has_environment || policy->sandbox.spawn ||
+        (sandbox_available(&policy->sandbox) & SANDBOX_SECCOMP) == 0) {
+        return; /* it would not fit: spare_fits() */
+    }
+    struct toolrack_error unheard;
+    LOCK_SCOPE(&isolate->lock);
+    if (!isolate->is_ended && isolate->supervisor == NULL &&
+        start_supervisor(isolate, &unheard) == 0) {
+        supervisor_prepare(isolate->supervisor);
+    }
+}
+
 /* The copies of other plugins lie beside that of this one. */
 static int hide_image(struct generation *generation, const char *image,
                       struct toolrack_error *err) {

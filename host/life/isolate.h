@@ -41,6 +41,11 @@ void isolate_finish(struct isolate *isolate);
  * plugin->lock. */
 int isolate_plugin(struct isolate *isolate, struct plugin *plugin, struct toolrack_error *err);
 
+/** The copy of a plugin's file will be made, and then a worker be started, if it is the host's first
+ * one: begin with the program of workers. Nothing happens if that fails: isolate_plugin() tells.
+ * [any-thread] */
+void isolate_prepare(struct isolate *isolate, const struct generation *generation);
+
 /** As life_count_workers(). [any-thread] */
 void isolate_count(struct isolate *isolate, struct supervisor_counts *ret);
 

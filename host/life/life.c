@@ -16,6 +16,9 @@
 static int stage(void *user, struct plugin *plugin, const struct plugin_wait *wait,
                  bool *ret_renewed, struct toolrack_error *err) {
     struct life *life = user;
+    if (plugin->isolated && !atomic_load(&plugin->staged)) {
+        isolate_prepare(&life->isolate, generation_of(plugin));
+    }
     return copier_wait(&life->copier, plugin, wait, ret_renewed, err);
 }
 

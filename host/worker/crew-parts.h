@@ -258,6 +258,7 @@ struct supervisor {
     pthread_t thread;
     atomic_bool is_stopping;
     atomic_bool interrupts;       /* the thread is to interrupt the calls of all crews */
+    atomic_bool prepares;         /* the thread is to start the spare process for the first worker */
     atomic_uint_fast64_t started; /* workers, as worker_move() counts them */
     atomic_uint_fast64_t replaced;
     atomic_uint_fast64_t ended;

@@ -20,6 +20,9 @@ bool spare_take(struct supervisor *supervisor, struct process *ret) {
 }
 
 void spare_renew(struct supervisor *supervisor) {
+    if (atomic_exchange(&supervisor->prepares, false) && atomic_load(&supervisor->started) == 0) {
+        supervisor->wants_spare = true;
+    }
     if (!supervisor->wants_spare || supervisor->spare.pid >= 0 ||
         supervisor_is_stopping(supervisor)) {
         return;

@@ -4,7 +4,11 @@
  * 0.83 ms with a spare process, 1.48 without, where posix_spawn() of a program that does nothing
  * takes 0.62. The rest is the sandbox and the plugin. A process that has been started waits for
  * both, so it can become the worker of any plugin; it is used once, as a worker never gets a second
- * plugin. */
+ * plugin.
+ *
+ * Every host has one for its first worker (supervisor_prepare()): it starts while the host copies
+ * the plugin's file and asks its store about the plugin. With it `toolrack call` takes 6.2 ms
+ * instead of 6.7, on two CPUs. */
 #pragma once
 
 #include "worker/crew-parts.h"

@@ -275,6 +275,12 @@ void supervisor_interrupt(struct supervisor *supervisor) {
     supervisor_wake(supervisor);
 }
 
+void supervisor_prepare(struct supervisor *supervisor) {
+    OBJECT_CHECK(supervisor, SUPERVISOR_MAGIC);
+    atomic_store(&supervisor->prepares, true);
+    supervisor_wake(supervisor);
+}
+
 void supervisor_count(const struct supervisor *supervisor, struct supervisor_counts *ret) {
     OBJECT_CHECK(supervisor, SUPERVISOR_MAGIC);
     uint64_t ended = atomic_load_explicit(&supervisor->ended, memory_order_acquire); /* first */

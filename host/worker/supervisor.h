@@ -23,5 +23,9 @@ struct supervisor_counts {
  * crew_interrupt_all(). [any-thread] */
 void supervisor_interrupt(struct supervisor *supervisor);
 
+/** A worker will be needed soon: unless one has been started, start the spare process that it can
+ * be, whether spare processes are kept or not. [any-thread] */
+void supervisor_prepare(struct supervisor *supervisor);
+
 /** [any-thread] */
 void supervisor_count(const struct supervisor *supervisor, struct supervisor_counts *ret);

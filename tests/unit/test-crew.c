@@ -1378,6 +1378,35 @@ static void a_spare_process_is_the_next_worker(void **state) {
     close_stage(&stage); /* with the spare one */
 }
 
+/* The first worker's program is started before there is a crew, and no other one is. */
+static void a_first_worker_that_is_prepared(void **state) {
+    (void)state;
+    static const char *const own[] = {"OWN=variable", NULL};
+    struct stage stage;
+    struct crew *other;
+    pid_t pids[2];
+    pid_t spare = 0;
+    open_stage(&stage, &plain, false);
+    supervisor_prepare(stage.supervisor);
+    AWAIT(count_children_but(NULL, 0, &spare) == 1);
+    pids[0] = start_by_call(stage.crew);
+    assert_int_equal(pids[0], spare);
+    supervisor_prepare(stage.supervisor);
+    const struct crew_options options = {.desc = stage.desc,
+                                         .path = "/nowhere.so",
+                                         .environment = own, /* which a spare process has not */
+                                         .policy.limits.memory_bytes = UINT64_MAX};
+    assert_int_equal(crew_create(stage.supervisor, &options, &other, NULL), 0);
+    pids[1] = start_by_call(other);
+    assert_int_equal(count_children_but(pids, 2, &spare), 0);
+    crew_unref(other);
+    wait_until_told(&told.gone, 1);
+    (void)pthread_mutex_lock(&told.lock);
+    told.gone = 0;
+    (void)pthread_mutex_unlock(&told.lock);
+    close_stage(&stage);
+}
+
 static void what_it_prints(void **state) {
     (void)state;
     struct stage stage;
@@ -1719,6 +1748,7 @@ int main(void) {
             cmocka_unit_test(closing_while_a_lane_does_not_open),
             cmocka_unit_test(few_descriptors_a_worker),
             cmocka_unit_test(a_spare_process_is_the_next_worker),
+            cmocka_unit_test(a_first_worker_that_is_prepared),
             cmocka_unit_test(what_it_prints),
             cmocka_unit_test(its_children_end_with_it),
             cmocka_unit_test(a_host_that_died_at_once),
