@@ -147,11 +147,13 @@ static int read_names(struct agent_tools *tools, const struct toolrack_text *def
     return 0;
 }
 
-/* A profile that a person chose is not meant to be empty. */
+/* A profile that a person chose is not meant to be empty; the basic one is that of nobody's choice.
+ */
 static void tell_empty(const struct agent_tools *tools,
                        const struct toolrack_export_options *which) {
     CLEANUP(buf_finish) struct buf line = BUF_INIT;
-    if (tools->count == 0 && which != NULL && which->profile != NULL) {
+    if (tools->count == 0 && which != NULL && which->profile != NULL &&
+        strcmp(which->profile, TOOLRACK_PROFILE_BASIC) != 0) {
         buf_printf(&line, "the profile %s has no tool that can run here: the model is offered none",
                    which->profile);
         tell(tools, &line);

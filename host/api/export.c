@@ -34,9 +34,10 @@ static struct format_tool describe(const struct toolrack_tool *tool) {
 
 /* ----------------------------------------------------- without options, once */
 
-/* Pins keep from models what nobody agreed to: a held tool is described only to who asks for it. */
+/* Pins keep from models what nobody agreed to, and what would only fail for want of a capability is
+ * no choice for them: such a tool is described only to who asks for it. */
 static bool is_offered(const struct snapshot *snapshot, const struct toolrack_tool *tool) {
-    return snapshot_is_default(snapshot, tool) && !tool_is_held(tool);
+    return snapshot_is_default(snapshot, tool) && !tool_is_kept_back(tool);
 }
 
 static struct toolrack_text *names_text(const struct buf *names) {
@@ -78,7 +79,7 @@ struct selection {
     struct toolrack *host;
     const char *profile;            /* of the configuration; NULL: all */
     const char *const *allow;       /* NULL: all */
-    bool disabled;                  /* disabled and held tools too */
+    bool disabled;                  /* disabled, held and needy tools too */
     struct toolrack_tool **allowed; /* a reference on each */
     size_t allowed_count;
     struct toolrack_tool **tools; /* a reference on each; in registry order */
@@ -163,6 +164,15 @@ static void note_state(struct selection *selection, const char *name,
                        tool_state_name(toolrack_tool_state(tool)), reason);
         note(selection, "uncallable", name, why);
         break;
+    case TOOLRACK_STATE_NEEDS:
+        toolrack_tool_reason(tool, reason, sizeof reason);
+        (void)snprintf(why, sizeof why, "%s%s",
+                       selection->allow != NULL || selection->disabled
+                               ? "it is exported, and a call of it will probably fail: "
+                               : "",
+                       reason);
+        note(selection, "needs", name, why);
+        break;
     default: break;
     }
 }
@@ -210,7 +220,8 @@ static void select_tools(void *user, const struct snapshot *snapshot) {
     struct toolrack_tool *tool;
     struct snapshot_place at = {0};
     while (!selection->no_memory && (tool = snapshot_next(snapshot, &at)) != NULL) {
-        if (selection->allow == NULL && tool_is_held(tool) && snapshot_is_default(snapshot, tool)) {
+        if (selection->allow == NULL && tool_is_kept_back(tool) &&
+            snapshot_is_default(snapshot, tool)) {
             note_state(selection, toolrack_tool_name(tool), tool);
         }
         if (is_selected(selection, snapshot, tool)) {

@@ -113,7 +113,7 @@ int toolrack_list_info(struct toolrack *host, const struct toolrack_filter *filt
     yyjson_mut_doc *doc = document_begin_list(&list);
     for (size_t i = 0; i < tools->count; i++) {
         const struct toolrack_tool *tool = tools->items[i];
-        if (tool_is_held(tool)) { /* models get this too */
+        if (tool_is_kept_back(tool)) { /* models get this too */
             continue;
         }
         yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, list);

@@ -61,9 +61,23 @@ int toolrack_serving_refuse(struct toolrack *host, const char *pointer, const ch
     return TOOLRACK_E_INVALID;
 }
 
+/* The profiles that there are without a configuration; one of its own of that name is meant. */
+static bool is_basic(const char *profile) {
+    return strcmp(profile, TOOLRACK_PROFILE_BASIC) == 0;
+}
+
+static bool is_built_in(const char *profile) {
+    return is_basic(profile) || strcmp(profile, TOOLRACK_PROFILE_FULL) == 0;
+}
+
 bool toolrack_has_profile(struct toolrack *host, const char *profile) {
     HOST_SCOPE(host);
-    return config_profile(host->config, profile) != NULL;
+    return is_built_in(profile) || config_profile(host->config, profile) != NULL;
+}
+
+static bool built_in_has(const char *profile, const struct toolrack_tool *tool) {
+    return is_basic(profile) ? !toolrack_tool_has_tag(tool, TOOLRACK_TAG_EXTRA)
+                             : is_built_in(profile);
 }
 
 /* Whether a list is not given, or has an item that fits. */
@@ -107,11 +121,13 @@ bool toolrack_profile_has(struct toolrack *host, const char *profile,
                           const struct toolrack_tool *tool) {
     HOST_SCOPE(host);
     yyjson_val *lists = profile != NULL ? config_profile(host->config, profile) : NULL;
-    return profile == NULL ||
-           (lists != NULL && list_fits(yyjson_obj_get(lists, "tools"), name_fits, tool) &&
-            list_fits(yyjson_obj_get(lists, "tags"), tag_fits, tool) &&
-            list_fits(yyjson_obj_get(lists, "categories"), category_fits, tool) &&
-            list_fits(yyjson_obj_get(lists, "permissions"), permission_fits, tool));
+    if (profile == NULL || lists == NULL) {
+        return profile == NULL || built_in_has(profile, tool);
+    }
+    return list_fits(yyjson_obj_get(lists, "tools"), name_fits, tool) &&
+           list_fits(yyjson_obj_get(lists, "tags"), tag_fits, tool) &&
+           list_fits(yyjson_obj_get(lists, "categories"), category_fits, tool) &&
+           list_fits(yyjson_obj_get(lists, "permissions"), permission_fits, tool);
 }
 
 /* ------------------------------------------------------------------ tokens */

@@ -105,9 +105,10 @@ static enum toolrack_tool_state state_of(struct plugin *plugin, const struct too
                                          char reason[ERROR_MESSAGE_MAX]) {
     enum toolrack_tool_state state = plugin_state(plugin);
     plugin_reason(plugin, reason, ERROR_MESSAGE_MAX);
-    if (tool != NULL && toolrack_tool_state(tool) == TOOLRACK_STATE_CHANGED) {
+    enum toolrack_tool_state own = tool != NULL ? toolrack_tool_state(tool) : state;
+    if (own == TOOLRACK_STATE_CHANGED || own == TOOLRACK_STATE_NEEDS) {
         toolrack_tool_reason(tool, reason, ERROR_MESSAGE_MAX);
-        return TOOLRACK_STATE_CHANGED;
+        return own;
     }
     return state;
 }

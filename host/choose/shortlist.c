@@ -165,7 +165,8 @@ static bool can_run(const struct toolrack_tool *tool) {
     switch (toolrack_tool_state(tool)) {
     case TOOLRACK_STATE_FAILED:
     case TOOLRACK_STATE_QUARANTINED:
-    case TOOLRACK_STATE_LEFT_OUT: return false;
+    case TOOLRACK_STATE_LEFT_OUT:
+    case TOOLRACK_STATE_NEEDS: return false;
     default: return tool->enabled && !tool_is_held(tool);
     }
 }

@@ -55,6 +55,7 @@ static yyjson_doc *read_offered(const struct chat *chat, bool is_allowed) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *report = NULL;
     options.allow = is_allowed ? options.allow : NULL;
+    options.profile = is_allowed ? options.profile : cli->options.profile;
     if (toolrack_export(cli->host, TOOLRACK_FORMAT_MCP, &options, &text, &report, cli->err) < 0) {
         return NULL;
     }
@@ -168,7 +169,7 @@ static bool set_allowed(struct chat *chat, char *text) {
     offer_finish(offer);
     offer->text = STEAL(copy);
     offer->names = STEAL(names);
-    offer->options.allow = offer->names;
+    offer_set_names(offer, &chat->cli->options);
     chat->exchange->call->offered = &offer->options;
     output_note("the model is offered %s from its next answer on",
                 is_all ? "all tools again" : "these tools only");

@@ -33,6 +33,15 @@ static const char **split(char *copy) {
     return names;
 }
 
+/* Which tools are in the basic profile says something only where nobody names them. */
+void offer_set_names(struct offer *offer, const struct options *options) {
+    offer->options.allow = offer->names;
+    offer->options.profile = options->profile;
+    if (offer->names == NULL && options->profile == NULL) {
+        offer->options.profile = TOOLRACK_PROFILE_BASIC;
+    }
+}
+
 int offer_read(struct cli *cli, struct offer *ret) {
     *ret = (struct offer){.options = TOOLRACK_EXPORT_OPTIONS_INIT};
     if (cli->options.allow.count > 0) {
@@ -42,8 +51,7 @@ int offer_read(struct cli *cli, struct offer *ret) {
             return cli_oom(cli);
         }
     }
-    ret->options.allow = ret->names;
-    ret->options.profile = cli->options.profile;
+    offer_set_names(ret, &cli->options);
     ret->options.limit = cli->options.limit;
     ret->options.budget = cli->options.budget;
     return 0;

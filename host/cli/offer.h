@@ -13,4 +13,6 @@ struct offer {
 
 /** @return 0; TOOLRACK_E_NO_MEMORY, with the error set. Release with offer_finish(). */
 int offer_read(struct cli *cli, struct offer *ret);
+/** Offer the tools of `names`; NULL: those of the profile that is stated, else the basic one. */
+void offer_set_names(struct offer *offer, const struct options *options);
 void offer_finish(struct offer *offer);

@@ -12,9 +12,9 @@ static int read_message(struct cli *cli, struct buf *text) {
 }
 
 /* Without these options a call of any tool is executed. */
-static bool selects(const struct toolrack_export_options *offered) {
-    return offered->allow != NULL || offered->limit != 0 || offered->budget != 0 ||
-           offered->profile != NULL;
+static bool selects(const struct options *options) {
+    return options->allow.count > 0 || options->limit != 0 || options->budget != 0 ||
+           options->profile != NULL;
 }
 
 int verb_answer(struct cli *cli) {
@@ -40,7 +40,7 @@ int verb_answer(struct cli *cli) {
     options.conversation = cli->options.conversation;
     options.channel = "cli";
     options.model = cli->options.model;
-    options.offered = selects(&offer.options) ? &offer.options : NULL;
+    options.offered = selects(&cli->options) ? &offer.options : NULL;
     if (toolrack_answer(cli->host, format, message.data != NULL ? message.data : "", message.length,
                         &options, &text, cli->err) < 0) {
         int failed = cli_fail(cli);

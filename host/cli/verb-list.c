@@ -16,8 +16,8 @@ static const char *const headings[] = {"NAME",   "VERSION", "PRIORITY",   "PERMI
 /* ------------------------------------------------------------------ filter */
 
 static const char *const states[] = {"listed",      "loaded",  "failed",   "stuck",
-                                     "quarantined", "changed", "left-out", "disabled",
-                                     "kept",        "shared",  "refused"};
+                                     "quarantined", "changed", "left-out", "needs",
+                                     "disabled",    "kept",    "shared",   "refused"};
 
 static const char *state_of(const struct toolrack_tool *tool) {
     return rows_state(toolrack_tool_state_name(tool), toolrack_tool_enabled(tool),
@@ -72,6 +72,18 @@ static int check_state(struct cli *cli) {
 
 /* ------------------------------------------------------------------- table */
 
+/* Of a tool that lacks capabilities: "needs: read, network". */
+static void add_state(struct table *table, const struct toolrack_tool *tool, const char *state) {
+    char needs[64] = "";
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    if (strcmp(state, "needs") == 0) {
+        toolrack_tool_needs(tool, needs, sizeof needs);
+    }
+    buf_printf(&text, "%s%s%s", state, needs[0] != '\0' ? ": " : "", needs);
+    table_add(table, text.failed ? state : text.data);
+    table_emphasize(table, style_of_state(state));
+}
+
 static void add_tool(struct table *table, const struct toolrack_tool *tool) {
     CLEANUP(buf_finish) struct buf priority = BUF_INIT;
     const char *state = state_of(tool);
@@ -81,8 +93,7 @@ static void add_tool(struct table *table, const struct toolrack_tool *tool) {
     table_add(table, priority.data);
     table_add(table, view_permission(toolrack_tool_permission(tool)));
     table_add(table, toolrack_tool_plugin(tool));
-    table_add(table, state);
-    table_emphasize(table, style_of_state(state));
+    add_state(table, tool, state);
     table_add(table, toolrack_tool_description(tool));
 }
 

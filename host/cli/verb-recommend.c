@@ -126,8 +126,8 @@ static void add_factors(struct table *table, yyjson_val *row) {
 /* The tools that are not considered, where none is recommended: "; not considered: 1 changed,
  * 2 disabled; see them: toolrack list --all". */
 static void add_left_out(const struct cli *cli, struct buf *out) {
-    size_t counts[TOOLRACK_STATE_LEFT_OUT + 1] = {0};
-    const char *names[TOOLRACK_STATE_LEFT_OUT + 1] = {0};
+    size_t counts[TOOLRACK_STATE_NEEDS + 1] = {0};
+    const char *names[TOOLRACK_STATE_NEEDS + 1] = {0};
     size_t disabled = 0;
     const char *before = "; not considered: ";
     struct toolrack_filter filter = TOOLRACK_FILTER_INIT;
@@ -140,14 +140,14 @@ static void add_left_out(const struct cli *cli, struct buf *out) {
         const struct toolrack_tool *tool = toolrack_tools_get(tools, i);
         enum toolrack_tool_state state = toolrack_tool_state(tool);
         disabled += !toolrack_tool_enabled(tool);
-        if (toolrack_tool_enabled(tool) && state <= TOOLRACK_STATE_LEFT_OUT) {
+        if (toolrack_tool_enabled(tool) && state <= TOOLRACK_STATE_NEEDS) {
             counts[state]++;
             names[state] = toolrack_tool_state_name(tool);
         }
     }
-    static const enum toolrack_tool_state states[] = {TOOLRACK_STATE_CHANGED, TOOLRACK_STATE_FAILED,
-                                                      TOOLRACK_STATE_QUARANTINED,
-                                                      TOOLRACK_STATE_LEFT_OUT};
+    static const enum toolrack_tool_state states[] = {
+            TOOLRACK_STATE_CHANGED, TOOLRACK_STATE_FAILED, TOOLRACK_STATE_QUARANTINED,
+            TOOLRACK_STATE_LEFT_OUT, TOOLRACK_STATE_NEEDS};
     for (size_t i = 0; i < ARRAY_LENGTH(states); i++) {
         if (counts[states[i]] > 0) {
             buf_printf(out, "%s%zu %s", before, counts[states[i]], names[states[i]]);

@@ -785,7 +785,7 @@ static const char watch_details[] =
 static const char list_details[] =
         "With NAMEs only these tools; in a NAME, * stands for any letters and ? for one.\n"
         "--in-state also lists disabled and refused tools: a state is listed, loaded, failed,\n"
-        "stuck, quarantined, changed, left-out, disabled, kept, shared or refused.\n";
+        "stuck, quarantined, changed, left-out, needs, disabled, kept, shared or refused.\n";
 
 static const char dev_details[] =
         "Builds the plugin in DIR with its own build (meson.build, Cargo.toml, Makefile, or\n"

@@ -165,6 +165,26 @@ static const char *allowance_of(struct arena *arena, const struct tr_capability 
     return network.port != 0 ? arena_printf(arena, "network:*:%u", network.port) : "network:*";
 }
 
+/* Whether the value is a folder that the configuration names, by a placeholder that stands for
+ * nothing yet. A setting that is not given is none: what it would lead to is not used then. */
+static bool is_unset(const struct policy_capability *capability) {
+    const char *value = capability->declared->value;
+    bool is_path =
+            capability->declared->kind == TR_CAP_READ || capability->declared->kind == TR_CAP_WRITE;
+    return is_path && capability->declared_path == NULL && strncmp(value, "${", 2) == 0;
+}
+
+static bool is_of_setting(const struct tr_capability *declared) {
+    return strncmp(declared->value, "${setting:", strlen("${setting:")) == 0;
+}
+
+/* Whether the tools are of no use without what is not granted. */
+static bool is_needed(const struct policy_capability *capability) {
+    bool has_part = capability->narrower != NULL && capability->narrower[0] != NULL;
+    return (capability->declared->flags & TR_CAP_OPTIONAL) == 0 && !has_part &&
+           !(is_unset(capability) && is_of_setting(capability->declared));
+}
+
 int allowance_missing(const char *plugin_id, const struct policy *policy, struct missing **ret,
                       struct toolrack_error *err) {
     CLEANUP(arena_finish) struct arena arena;
@@ -178,15 +198,17 @@ int allowance_missing(const char *plugin_id, const struct policy *policy, struct
     size_t count = 0;
     for (size_t i = 0; items != NULL && i < policy->capability_count; i++) {
         const struct policy_capability *capability = &policy->capabilities[i];
-        if (capability->allowed || capability->is_void) { /* no allowance of it would help */
-            continue;
+        bool is_open = is_unset(capability) && !is_of_setting(capability->declared);
+        if (capability->allowed || (capability->is_void && !is_open)) {
+            continue; /* no allowance of it would help, nor anything else */
         }
         items[count] = (struct missing_capability){
                 .kind = capability->declared->kind,
                 .value = capability->declared->value,
                 .path = capability->path,
                 .refusal = capability->refusal != NULL ? capability->refusal : capability->obstacle,
-                .allowance = allowance_of(&arena, capability->declared)};
+                .allowance = allowance_of(&arena, capability->declared),
+                .is_needed = is_needed(capability)};
         if (items[count++].allowance == NULL) {
             return error_oom(err);
         }

@@ -324,6 +324,44 @@ void missing_explain(const struct missing *missing, const char *message, struct 
     }
 }
 
+static bool is_needed(const struct missing_capability *item, bool read_only) {
+    return item->is_needed && !(read_only && item->kind == TR_CAP_WRITE);
+}
+
+bool missing_is_needed(const struct missing *missing, bool read_only) {
+    for (size_t i = 0; missing != NULL && i < missing->count; i++) {
+        if (is_needed(&missing->items[i], read_only)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void missing_needs(const struct missing *missing, bool read_only, struct buf *out) {
+    unsigned told = 0;
+    for (size_t i = 0; missing != NULL && i < missing->count; i++) {
+        const struct missing_capability *item = &missing->items[i];
+        unsigned bit = 1u << (item->kind % 32);
+        if (is_needed(item, read_only) && (told & bit) == 0) {
+            buf_printf(out, "%s%s", told != 0 ? ", " : "", capability_kind_name(item->kind));
+            told |= bit;
+        }
+    }
+}
+
+void missing_explain_needs(const struct missing *missing, bool read_only, struct buf *out) {
+    CLEANUP(choice_finish)
+    struct choice choice = {.names = BUF_INIT, .items = BUF_INIT, .refused = BUF_INIT};
+    for (size_t i = 0; missing != NULL && i < missing->count; i++) {
+        if (is_needed(&missing->items[i], read_only)) {
+            choose(&choice, &missing->items[i]);
+        }
+    }
+    if (choice.count + choice.refused_count > 0) {
+        describe(&choice, missing->plugin_id, true, out);
+    }
+}
+
 const char *missing_text(const struct missing *missing) {
     return missing != NULL ? missing->text : NULL;
 }
@@ -343,7 +381,8 @@ static bool copy_all(struct missing *missing, const char *plugin_id,
         struct missing_capability *kept = &missing->items[i];
         *kept = (struct missing_capability){.kind = items[i].kind,
                                             .value = copy(arena, items[i].value),
-                                            .allowance = copy(arena, items[i].allowance)};
+                                            .allowance = copy(arena, items[i].allowance),
+                                            .is_needed = items[i].is_needed};
         kept->path = items[i].path != NULL ? copy(arena, items[i].path) : NULL;
         kept->refusal = items[i].refusal != NULL ? copy(arena, items[i].refusal) : NULL;
         if (kept->value == NULL || kept->allowance == NULL ||

@@ -11,6 +11,7 @@
  *    cause: what fits best is told as what may be why. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ struct missing_capability {
     const char *path;      /* of a file or folder: the real one; or NULL */
     const char *allowance; /* the item of "allow" that grants it and no more */
     const char *refusal;   /* why it is not granted, allowed or not; NULL: it is not allowed */
+    bool is_needed;        /* the tools are of no use without it */
 };
 
 struct missing;
@@ -37,6 +39,16 @@ CLEANUP_DEFINE(struct missing, missing_free)
 /** All of it: "its plugin declares read:/srv, which is not allowed: toolrack allow currency
  * 'read:/srv'". NULL for NULL. [any-thread] */
 const char *missing_text(const struct missing *missing);
+
+/** Write the kinds that a tool is of no use without, "read, network". `read_only`: the tool changes
+ * nothing, and so needs no TR_CAP_WRITE. Nothing is written where it has what it needs; `missing`
+ * may be NULL. [any-thread] */
+void missing_needs(const struct missing *missing, bool read_only, struct buf *out);
+/** Whether there is such a kind. [any-thread] */
+bool missing_is_needed(const struct missing *missing, bool read_only);
+
+/** Likewise in full, as missing_text(). [any-thread] */
+void missing_explain_needs(const struct missing *missing, bool read_only, struct buf *out);
 
 /** What may be why a call, or a start, failed with a message; nothing where no capability fits.
  * [any-thread] */

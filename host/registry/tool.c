@@ -194,11 +194,23 @@ int tool_refuse_disabled(const struct toolrack_tool *tool, struct toolrack_error
                                name, COMMAND("enable", name));
 }
 
+bool tool_has_needs(const struct toolrack_tool *tool) {
+    const struct missing *missing = tool->reg->plugin->missing;
+    return missing != NULL && missing_is_needed(missing, toolrack_tool_read_only(tool));
+}
+
+void toolrack_tool_needs(const struct toolrack_tool *tool, char *needs, size_t room) {
+    CLEANUP(buf_finish) struct buf kinds = BUF_INIT;
+    missing_needs(tool->reg->plugin->missing, toolrack_tool_read_only(tool), &kinds);
+    (void)snprintf(needs, room, "%s", kinds.failed || kinds.data == NULL ? "" : kinds.data);
+}
+
 bool tool_may_run(const struct toolrack_tool *tool) {
     switch (toolrack_tool_state(tool)) {
     case TOOLRACK_STATE_FAILED:
     case TOOLRACK_STATE_QUARANTINED:
-    case TOOLRACK_STATE_LEFT_OUT: return false;
+    case TOOLRACK_STATE_LEFT_OUT:
+    case TOOLRACK_STATE_NEEDS: return false;
     default: return tool->enabled && !tool_is_withheld(tool);
     }
 }
@@ -546,7 +558,12 @@ const char *toolrack_tool_trust(const struct toolrack_tool *tool) {
 }
 
 enum toolrack_tool_state toolrack_tool_state(const struct toolrack_tool *tool) {
-    return atomic_load(&tool->reg->held) ? TOOLRACK_STATE_CHANGED : plugin_state(tool->reg->plugin);
+    if (atomic_load(&tool->reg->held)) {
+        return TOOLRACK_STATE_CHANGED;
+    }
+    enum toolrack_tool_state state = plugin_state(tool->reg->plugin);
+    bool is_fine = state == TOOLRACK_STATE_LISTED || state == TOOLRACK_STATE_LOADED;
+    return is_fine && tool_has_needs(tool) ? TOOLRACK_STATE_NEEDS : state;
 }
 
 const char *tool_state_name(enum toolrack_tool_state state) {
@@ -558,6 +575,7 @@ const char *tool_state_name(enum toolrack_tool_state state) {
     case TOOLRACK_STATE_QUARANTINED: return "quarantined";
     case TOOLRACK_STATE_CHANGED: return "changed";
     case TOOLRACK_STATE_LEFT_OUT: return "left-out";
+    case TOOLRACK_STATE_NEEDS: return "needs";
     }
     return "unknown";
 }
@@ -575,6 +593,12 @@ void toolrack_tool_reason(const struct toolrack_tool *tool, char *reason, size_t
         char words[REGISTRATION_WORDS_ROOM];
         (void)snprintf(reason, room, "%s since it was approved",
                        registration_change_words(atomic_load(&tool->reg->changed), words));
+        return;
+    }
+    if (toolrack_tool_state(tool) == TOOLRACK_STATE_NEEDS) {
+        CLEANUP(buf_finish) struct buf text = BUF_INIT;
+        missing_explain_needs(tool->reg->plugin->missing, toolrack_tool_read_only(tool), &text);
+        (void)snprintf(reason, room, "%s", text.failed || text.data == NULL ? "" : text.data);
         return;
     }
     plugin_reason(tool->reg->plugin, reason, room);

@@ -121,8 +121,16 @@ static inline bool tool_is_held(const struct toolrack_tool *tool) {
     return atomic_load_explicit(&tool->reg->held, memory_order_relaxed);
 }
 
-/** Whether a call of it may run, perhaps after a person agreed: it is enabled, not withheld, and
- * its plugin has not failed, is not in quarantine and was not left out. [any-thread] */
+/** Whether its plugin lacks a capability without which it is of no use. [any-thread] */
+bool tool_has_needs(const struct toolrack_tool *tool);
+/** Whether models are not told of it: it is held, or has needs. [any-thread] */
+static inline bool tool_is_kept_back(const struct toolrack_tool *tool) {
+    return tool_is_held(tool) || tool_has_needs(tool);
+}
+
+/** Whether a call of it may be of use, perhaps after a person agreed: it is enabled, not withheld,
+ * and its plugin has not failed, is not in quarantine, was not left out and has what it needs.
+ * [any-thread] */
 bool tool_may_run(const struct toolrack_tool *tool);
 
 /** Set the error of a call of a tool that is disabled. @return its code. [any-thread] */

@@ -14,6 +14,8 @@ bool view_is_shared(const struct toolrack_refusal *refusal) {
 }
 
 #define REASON_MAX 512u
+/* Bytes of the kinds of capabilities that a tool lacks. */
+#define NEEDS_MAX  64
 
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
@@ -100,6 +102,11 @@ void view_write_tool(struct buf *out, const struct toolrack_tool *tool) {
     write_bool(out, KEY(",\"kept\":"), toolrack_tool_is_kept(tool));
     write_text(out, KEY(",\"plugin\":"), toolrack_tool_plugin(tool));
     write_text(out, KEY(",\"state\":"), toolrack_tool_state_name(tool));
+    if (toolrack_tool_state(tool) == TOOLRACK_STATE_NEEDS) {
+        char needs[NEEDS_MAX];
+        toolrack_tool_needs(tool, needs, sizeof needs);
+        write_words(out, KEY(",\"needs\":"), needs, ", ");
+    }
     char reason[REASON_MAX];
     toolrack_tool_reason(tool, reason, sizeof reason);
     if (reason[0] != '\0') {

@@ -128,5 +128,6 @@ TR_TOOL(currency_rates,
 
 TR_PLUGIN(("currency", .description = "Converts currencies by a table of rates",
            .vendor = "toolrack", .license = "MIT", .flags = TR_THREAD_SAFE, .open = open_currency,
-           TR_CAPABILITIES(TR_READS(CURRENCY_DATA_DIR), TR_READS("${setting:rates_file}"))),
+           TR_CAPABILITIES(TR_MAY_READ(CURRENCY_DATA_DIR),
+                           TR_MAY_READ("${setting:rates_file}"))),
           "1.0.0", currency_convert, currency_rates)

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -102,6 +104,97 @@ static void no_tools_are_an_empty_list(void **state) {
     EXPECT(RUN_WITH({.plugins = "."}, "export", "--format", "openai"), 0, "[]\n", "");
 }
 
+/* ------------------------------------------------- what a model is not told of */
+
+#define NEEDS(...) \
+    RUN_WITH(HOW(.bare = true), "--config", "toolrack.json", "--state", "state", __VA_ARGS__)
+
+/* A configuration whose ${workspace} is a folder, and with more members. */
+static void configure_needs(const char *more) {
+    char text[1024];
+    char *folder = getcwd(NULL, 0);
+    (void)snprintf(text, sizeof text,
+                   "{\"folders\":[\"own\"],\"paths\":{\"workspace\":\"%s/work\"}%s}", folder, more);
+    free(folder);
+    e2e_write("toolrack.json", text);
+}
+
+static void install_needs(void) {
+    char from[512];
+    const char *builds = getenv("E2E_BUILDS");
+    assert_non_null(builds);
+    (void)snprintf(from, sizeof from, "%s/needs.so", builds);
+    (void)mkdir("own", 0700);
+    (void)mkdir("work", 0700);
+    e2e_copy(from, "own/needs.so", 0);
+}
+
+static void what_lacks_a_capability_is_listed_and_not_exported(void **state) {
+    (void)state;
+    install_needs();
+    e2e_write("toolrack.json", "{\"folders\":[\"own\"]}");
+    EXPECT(NEEDS("list", "--plugin", "needs"), 0,
+           "NAME *STATE*\nneeds_change *needs: read, write *\nneeds_look *needs: read *", "");
+    EXPECT_JSON(NEEDS("list", "needs_change", "--json"), 0, "/0/state", "\"needs\"", "/0/needs/0",
+                "\"read\"", "/0/needs/1", "\"write\"", "/0/needs/2", "");
+    EXPECT(NEEDS("list", "--in-state", "needs"), 0, "*needs_look*needs_seldom*", "");
+    EXPECT_JSON(NEEDS("export", "--format", "mcp", "--profile", "full"), 0, "/0", "");
+    EXPECT(NEEDS("export", "--format", "mcp", "--explain"), 0, "[]\n",
+           "*needs_look: needs: its plugin declares read:${workspace}*paths*");
+    EXPECT_JSON(NEEDS("export", "--format", "mcp", "--allow", "needs_look"), 0, "/0/name",
+                "\"needs_look\"");
+    EXPECT(NEEDS("call", "needs_look"), 0, "looked\n", "");
+    EXPECT_JSON(NEEDS("recommend", "--task", "look into the folder", "--json"), 0, "/0", "");
+    EXPECT(NEEDS("select", "look into the folder"), 0,
+           "tool *none\n*needs_look would fit, and cannot run now*why needs_look\n*", "");
+}
+
+static void what_it_needs_makes_it_offered(void **state) {
+    (void)state;
+    install_needs();
+    configure_needs("");
+    EXPECT(NEEDS("list", "needs_look"), 0, "*needs: read *", "");
+    EXPECT(NEEDS("allow", "needs", "read:${workspace}"), 0, NULL, NULL);
+    EXPECT_JSON(NEEDS("list", "needs_look", "needs_change", "--json"), 0, "/0/name",
+                "\"needs_change\"", "/0/state", "\"needs\"", "/0/needs/0", "\"write\"",
+                "/0/needs/1", "", "/1/state", "\"listed\"", "/1/needs", "");
+    EXPECT_JSON(NEEDS("export", "--format", "mcp"), 0, "/0/name", "\"needs_look\"", "/1", "");
+    EXPECT(NEEDS("allow", "needs", "write:${workspace}"), 0, NULL, NULL);
+    EXPECT_JSON(NEEDS("export", "--format", "mcp"), 0, "/0/name", "\"needs_change\"", "/1/name",
+                "\"needs_look\"", "/2", "");
+}
+
+static void tools_with_the_tag_extra_are_in_the_full_profile(void **state) {
+    (void)state;
+#define REQUEST                                                                                \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":" \
+    "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}\n" \
+    "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}\n"                               \
+    "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\","                                 \
+    "\"params\":{\"name\":\"needs_seldom\"}}"
+    install_needs();
+    configure_needs(",\"policies\":{\"needs\":{\"allow\":[\"*\"]}}");
+    EXPECT_JSON(NEEDS("export", "--format", "mcp"), 0, "/0/name", "\"needs_change\"", "/1/name",
+                "\"needs_look\"", "/2", "");
+    EXPECT_JSON(NEEDS("export", "--format", "mcp", "--profile", "full"), 0, "/2/name",
+                "\"needs_seldom\"");
+    EXPECT_JSON(NEEDS("export", "--format", "mcp", "--allow", "needs_seldom"), 0, "/0/name",
+                "\"needs_seldom\"");
+    struct run run = RUN_WITH(HOW(.bare = true, .input = REQUEST), "--config", "toolrack.json",
+                              "--state", "state", "mcp");
+    EXPECT_MATCH(run.out, "*\"needs_look\"*looked for once*");
+    assert_null(strstr(run.out, "\"name\":\"needs_seldom\""));
+    run_finish(&run);
+    run = RUN_WITH(HOW(.bare = true, .input = REQUEST), "--config", "toolrack.json", "--state",
+                   "state", "mcp", "--profile", "full");
+    EXPECT_MATCH(run.out, "*\"name\":\"needs_seldom\"*looked for once*");
+    run_finish(&run);
+    /* A profile of the configuration of that name is meant. */
+    configure_needs(",\"policies\":{\"needs\":{\"allow\":[\"*\"]}},\"serve\":{\"profiles\":{"
+                    "\"basic\":{\"tools\":[\"needs_seldom\"]}}}");
+    EXPECT_JSON(NEEDS("export", "--format", "mcp"), 0, "/0/name", "\"needs_seldom\"", "/1", "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
 
 int main(void) {
@@ -114,6 +207,9 @@ int main(void) {
             TEST(explain_tells_every_change),
             TEST(a_format_must_be_known),
             TEST(no_tools_are_an_empty_list),
+            TEST(what_lacks_a_capability_is_listed_and_not_exported),
+            TEST(what_it_needs_makes_it_offered),
+            TEST(tools_with_the_tag_extra_are_in_the_full_profile),
     };
     return cmocka_run_group_tests_name("export", tests, NULL, NULL);
 }

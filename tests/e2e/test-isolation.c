@@ -613,7 +613,7 @@ static void a_second_open_that_fails_is_told(void **state) {
 static void three_crashes_put_a_plugin_in_quarantine(void **state) {
     (void)state;
     open_host(BRIEF, "");
-    expect_why("granted_pid", "\"state\":\"listed\"");
+    expect_why("granted_pid", "\"state\":\"needs\"");
     expect(call("granted_pid", NULL), 0, "");
     assert_int_equal(told.events[TOOLRACK_EVENT_LOADED], 1);
     crash_three_times();

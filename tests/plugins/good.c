@@ -29,5 +29,5 @@ static tr_status opened(struct tr_host *host) {
 
 TR_PLUGIN(("org.example.good", .license = "MIT", .vendor = "toolrack", .open = opened,
            .description = "For tests", .homepage = "https://example.org", .flags = TR_THREAD_SAFE,
-           TR_CAPABILITIES(TR_READS("${workspace}"), TR_CONNECTS("*:443"))),
+           TR_CAPABILITIES(TR_MAY_READ("${workspace}"), TR_MAY_CONNECT("*:443"))),
           "1.2.3", add, echo)

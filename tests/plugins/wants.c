@@ -57,15 +57,19 @@ static tr_status look(struct tr_call *call) {
 TR_JSON_TOOL(look, (LOOKS, TR_EXAMPLES(TR_EXAMPLE("{}", SEEN))), TR_SCHEMA({"type" : "object"}))
 
 #ifdef WANTS_OTHER /* another plugin that has the same tools */
-TR_PLUGIN(("others", TR_CAPABILITIES(TR_READS("/etc/passwd"))), "1.0.0", touch, give_up, wipe, look)
+TR_PLUGIN(("others", TR_CAPABILITIES(TR_MAY_READ("/etc/passwd"))), "1.0.0", touch, give_up, wipe,
+          look)
 #elif defined(WANTS_MORE)
-TR_PLUGIN(("wants", TR_CAPABILITIES(TR_READS("/etc/passwd"), TR_READS("/"))), "1.0.0", touch,
+TR_PLUGIN(("wants", TR_CAPABILITIES(TR_MAY_READ("/etc/passwd"), TR_MAY_READ("/"))), "1.0.0", touch,
           give_up, wipe, look)
 #elif defined(WANTS_NEVER) /* with what is never granted, and folders */
-TR_PLUGIN(("wants", TR_CAPABILITIES(TR_READS("/proc/meminfo"), TR_READS("/etc"), TR_READS("/tmp"))),
+TR_PLUGIN(("wants",
+           TR_CAPABILITIES(TR_MAY_READ("/proc/meminfo"), TR_MAY_READ("/etc"), TR_MAY_READ("/tmp"))),
           "1.0.0", touch, give_up, wipe, look)
 #elif defined(WANTS_NEXT)
-TR_PLUGIN(("wants", TR_CAPABILITIES(TR_READS("/etc/passwd"))), "1.1.0", touch, give_up, wipe, look)
+TR_PLUGIN(("wants", TR_CAPABILITIES(TR_MAY_READ("/etc/passwd"))), "1.1.0", touch, give_up, wipe,
+          look)
 #else
-TR_PLUGIN(("wants", TR_CAPABILITIES(TR_READS("/etc/passwd"))), "1.0.0", touch, give_up, wipe, look)
+TR_PLUGIN(("wants", TR_CAPABILITIES(TR_MAY_READ("/etc/passwd"))), "1.0.0", touch, give_up, wipe,
+          look)
 #endif

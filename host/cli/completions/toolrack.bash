@@ -78,7 +78,7 @@ _toolrack() {
             return
             ;;
         --in-state)
-            _toolrack_reply -W 'listed loaded failed stuck quarantined changed left-out disabled kept shared refused' -- "$cur"
+            _toolrack_reply -W 'listed loaded failed stuck quarantined changed left-out needs disabled kept shared refused' -- "$cur"
             return
             ;;
         --exit)

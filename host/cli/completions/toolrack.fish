@@ -100,7 +100,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Pri
 
 complete -c toolrack -n '__fish_seen_subcommand_from list' -l all -d 'Also disabled and refused ones'
 complete -c toolrack -n '__fish_seen_subcommand_from list' -l plugin -x -d 'Only of this plugin'
-complete -c toolrack -n '__fish_seen_subcommand_from list' -l in-state -x -a 'listed loaded failed stuck quarantined changed left-out disabled kept shared refused' -d 'Only in this state'
+complete -c toolrack -n '__fish_seen_subcommand_from list' -l in-state -x -a 'listed loaded failed stuck quarantined changed left-out needs disabled kept shared refused' -d 'Only in this state'
 complete -c toolrack -n '__fish_seen_subcommand_from why' -l crash -x -d 'Only this stored crash'
 complete -c toolrack -n '__fish_seen_subcommand_from show' -l schema -d 'Also the JSON Schemas'
 complete -c toolrack -n '__fish_seen_subcommand_from list' -l tag -x -d 'Only with this tag'

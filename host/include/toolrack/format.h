@@ -47,7 +47,8 @@ TOOLRACK_API int toolrack_format_find(const char *name, enum toolrack_format *re
 struct toolrack_export_options {
     size_t size; /**< sizeof(struct toolrack_export_options) */
     /** Only these tools, by "name" or "name@range"; NULL-terminated. They keep registry order. NULL
-     * is all enabled ones that are not held; a name that is not registered is reported. */
+     * is all enabled ones that are not held and have what they need (TOOLRACK_STATE_NEEDS); a name
+     * that is not registered is reported. */
     const char *const *allow;
     uint32_t limit;  /**< at most so many, by priority; 0 is as many as the provider allows */
     uint32_t budget; /**< at most so many tokens in all, by priority: an estimate of four bytes each
@@ -55,8 +56,8 @@ struct toolrack_export_options {
     uint64_t disabled;   /**< not 0: disabled tools too, where no enabled one has the name, and held
                           * ones: their state is TOOLRACK_STATE_CHANGED, nobody agreed to their texts
                           */
-    const char *profile; /**< only tools of this profile of the configuration; NULL: all. It holds
-                          * together with `allow` */
+    const char *profile; /**< only tools of this profile of the configuration, or of
+                          * TOOLRACK_PROFILE_BASIC; NULL: all. It holds together with `allow` */
 };
 #define TOOLRACK_EXPORT_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_export_options) }
@@ -69,7 +70,7 @@ struct toolrack_export_options {
  * @param ret         receives a reference, to be released by toolrack_text_unref()
  * @param ret_report  NULL, or receives a reference: what was changed and why, as a JSON array of
  *                    objects: tool; kind ("renamed", "rewritten", "not-strict", "cut", "refused",
- *                    "disabled", "changed", "uncallable" or "unknown"); at (JSON Pointer into the
+ *                    "disabled", "changed", "needs", "uncallable" or "unknown"); at (JSON Pointer into the
  * schema, or null); what
  * @return 0; TOOLRACK_E_INVALID for a number that is no format, or a profile that the configuration
  *         does not have; TOOLRACK_E_NO_MEMORY. */

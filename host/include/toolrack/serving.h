@@ -38,10 +38,11 @@ TOOLRACK_API int toolrack_serving_check(struct toolrack *host, uint32_t parts,
 TOOLRACK_API int toolrack_serving_refuse(struct toolrack *host, const char *pointer,
                                          const char *problem, struct toolrack_error *err);
 
-/** Whether the configuration has a profile of that name. */
+/** Whether the configuration has a profile of that name, or it is one of those that need none:
+ * TOOLRACK_PROFILE_BASIC and TOOLRACK_PROFILE_FULL. */
 TOOLRACK_API bool toolrack_has_profile(struct toolrack *host, const char *profile);
 /** Whether a tool is in a profile: it fits each of the lists that the profile has. None is in a
- * profile that the configuration does not have.
+ * profile that is not there.
  * @param profile  NULL: all tools are in it */
 TOOLRACK_API bool toolrack_profile_has(struct toolrack *host, const char *profile,
                                        const struct toolrack_tool *tool);

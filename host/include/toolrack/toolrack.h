@@ -338,7 +338,8 @@ TOOLRACK_API void toolrack_tools_free(struct toolrack_tools *tools);
 /** The registered tools, for people and models, as a JSON array in registry order, disabled tools
  * too: id (the name by which it is called), name, version, description, category (or null),
  * enabled, priority. Tools that are not as they were approved (TOOLRACK_STATE_CHANGED) are left
- * out, as of exports: nobody agreed to their texts. toolrack_list() has them.
+ * out, as of exports: nobody agreed to their texts; and so are those that lack a capability
+ * (TOOLRACK_STATE_NEEDS). toolrack_list() has them.
  *
  * @param filter  as for toolrack_list(), but disabled tools are always listed; NULL is all tools
  * @return 0 with a reference, to be released by toolrack_text_unref(); TOOLRACK_E_NO_MEMORY. */
@@ -371,6 +372,13 @@ TOOLRACK_API char *toolrack_suggest_call(struct toolrack *host, const char *name
 #define TOOLRACK_PRIORITY_OFFICIAL  50
 #define TOOLRACK_PRIORITY_COMMUNITY 10
 
+/** The profiles that need no configuration; one of that name in it is meant instead. What is given
+ * to a model without stating a profile is the basic one. */
+#define TOOLRACK_PROFILE_BASIC "basic" /* all tools but those with the tag TOOLRACK_TAG_EXTRA */
+#define TOOLRACK_PROFILE_FULL  "full"
+/** The tag of tools that few conversations need. */
+#define TOOLRACK_TAG_EXTRA     "extra"
+
 enum toolrack_permission {
     TOOLRACK_PERMISSION_SAFE,     /**< runs when called */
     TOOLRACK_PERMISSION_CONFIRM,  /**< runs when a person approves the call, or has approved it
@@ -388,7 +396,10 @@ enum toolrack_tool_state {
                                  */
     TOOLRACK_STATE_CHANGED,     /**< what it says of itself is not what was approved;
                                    toolrack_grant() approves the new one */
-    TOOLRACK_STATE_LEFT_OUT /**< its plugin was being loaded when the host last ended uncleanly */
+    TOOLRACK_STATE_LEFT_OUT, /**< its plugin was being loaded when the host last ended uncleanly */
+    TOOLRACK_STATE_NEEDS /**< its plugin has not the capabilities without which the tool is of no
+                            use: models are not offered it, a call of it runs. toolrack_allow()
+                            gives them */
 };
 
 /* The properties of a tool. Strings are borrowed from the tool; NULL where the plugin states
@@ -455,10 +466,14 @@ TOOLRACK_API const char *toolrack_tool_file(const struct toolrack_tool *tool);
 /** "builtin", "official" or "community". */
 TOOLRACK_API const char *toolrack_tool_trust(const struct toolrack_tool *tool);
 TOOLRACK_API enum toolrack_tool_state toolrack_tool_state(const struct toolrack_tool *tool);
-/** "listed", "loaded", "failed", "stuck", "quarantined", "changed" or "left-out". */
+/** "listed", "loaded", "failed", "stuck", "quarantined", "changed", "left-out" or "needs". */
 TOOLRACK_API const char *toolrack_tool_state_name(const struct toolrack_tool *tool);
 /** Why it is in that state, copied into `reason` (of `room` bytes); "" when there is no reason. */
 TOOLRACK_API void toolrack_tool_reason(const struct toolrack_tool *tool, char *reason, size_t room);
+/** The kinds of the capabilities without which it is of no use and that its plugin has not, copied
+ * into `needs` (of `room` bytes): "read, network"; "" when there are none, or it runs in the host's
+ * process. [any-thread] */
+TOOLRACK_API void toolrack_tool_needs(const struct toolrack_tool *tool, char *needs, size_t room);
 
 /** The C function of a typed tool as its author declares it, such as "double add(double a, double
  * b)", under the tool's name; the members of structs are shown, since their names are not known.

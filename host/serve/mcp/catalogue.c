@@ -34,11 +34,11 @@ static void destroy(struct catalogue *catalogue) {
         toolrack_text_unref(catalogue->text);
         listing_free(catalogue->shaped);
         free(catalogue->subset);
-        free(catalogue->entries);
         free(catalogue->by_name);
-        if (catalogue->search) {
+        if (catalogue->listing != catalogue->entries) {
             free(catalogue->listing);
         }
+        free(catalogue->entries);
         buf_finish(&catalogue->memory);
         buf_finish(&catalogue->tools);
         free(catalogue);
@@ -141,6 +141,7 @@ static void add_entry(struct making *making, const struct toolrack_tool *tool, c
     entry->category = place(memory, category != NULL ? category : "",
                             category != NULL ? strlen(category) : 0);
     entry->permission = toolrack_tool_permission(tool);
+    entry->is_basic = toolrack_profile_has(making->mcp->host, TOOLRACK_PROFILE_BASIC, tool);
     size_t start = memory->length;
     json_add_value(memory, definition);
     entry->length = memory->length - start;
@@ -264,6 +265,18 @@ static bool list_search(struct making *making) {
     return true;
 }
 
+/* For who states no part of the tools: all can be called, and the basic ones are listed. */
+static bool list_basic(struct catalogue *catalogue) {
+    catalogue->listing = calloc(catalogue->count + 1, sizeof *catalogue->listing);
+    catalogue->listed = 0;
+    for (size_t i = 0; catalogue->listing != NULL && i < catalogue->count; i++) {
+        if (catalogue->entries[i].is_basic) {
+            catalogue->listing[catalogue->listed++] = catalogue->entries[i];
+        }
+    }
+    return catalogue->listing != NULL;
+}
+
 /* Caller holds the lock of the catalogues. Borrows the texts. */
 static struct catalogue *make(struct mcp *mcp, const struct principal *principal,
                               struct toolrack_text *all, const char *subset) {
@@ -282,6 +295,8 @@ static struct catalogue *make(struct mcp *mcp, const struct principal *principal
     made->is_for_everyone = subset[0] == '\0';
     if (is_filled && catalogue_is_search(mcp, principal)) {
         is_filled = list_search(&making);
+    } else if (is_filled && made->is_for_everyone) {
+        is_filled = list_basic(made);
     }
     return is_filled ? STEAL(made) : NULL;
 }

@@ -27,7 +27,8 @@ struct catalogue {
     struct entry *entries;      /* what can be called, in the order of the registry */
     size_t count;
     const struct entry **by_name; /* the entries, sorted by their names */
-    struct entry *listing;        /* what is listed: `entries`, or with `search` others */
+    struct entry *listing;        /* what is listed: `entries`; with `search`, or without a part that
+                                   * is stated, others */
     size_t listed;
     struct listing *shaped; /* the same for earlier revisions; guarded like `refs` */
     struct buf memory;      /* of the strings of entries */

@@ -1,6 +1,7 @@
 /* entry.h - one tool of a list. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "toolrack/toolrack.h"
@@ -14,6 +15,7 @@ struct entry {
     size_t length;          /* of the definition */
     const char *category;   /* "" for none */
     enum toolrack_permission permission;
+    bool is_basic; /* in the profile of those who state none */
 };
 
 /* What those without a category are called, where tools are told and found by category. */

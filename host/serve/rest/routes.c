@@ -25,7 +25,7 @@ static const struct field tool_filters[] = {
         {"scenario", FIELD_STRING, false, "Only tools for this scenario", NULL},
         {"plugin", FIELD_STRING, false, "Only tools of the plugin of this id", NULL},
         {"state", FIELD_STRING, false, "Only tools in this state",
-         "listed|loaded|failed|stuck|quarantined|changed|left-out"},
+         "listed|loaded|failed|stuck|quarantined|changed|left-out|needs"},
         {"permission", FIELD_STRING, false, "Only tools of this permission",
          "safe|confirm|dangerous"},
         END};
@@ -36,6 +36,10 @@ static const struct field export_query[] = {
         {"limit", FIELD_INTEGER, false, "At most so many tools, by priority", NULL, MANY, 1},
         {"budget", FIELD_INTEGER, false, "At most so many tokens in all, by priority", NULL, MANY,
          1},
+        {"profile", FIELD_STRING, false,
+         "Only tools of this profile of the configuration; basic, without those of the tag extra, "
+         "where neither this nor allow is given, and full are always there",
+         NULL},
         END};
 
 static const struct field recommend_query[] = {

@@ -93,18 +93,22 @@ void tools_export(struct rest_request *request) {
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *report = NULL;
     enum toolrack_format format;
     const char *allow = rest_query(request, "allow");
+    const char *profile = rest_query(request, "profile");
     if (toolrack_format_find(rest_part(request, "format"), &format, rest_err(request)) < 0) {
         rest_fail(request);
         return;
     }
     options.limit = (uint32_t)rest_query_number(request, "limit");
     options.budget = (uint32_t)rest_query_number(request, "budget");
+    options.profile = profile;
     if (allow != NULL || subset_is_part(&request->rest->subset, &request->principal)) {
         options.allow = allow != NULL ? tools_named(request, allow) : select_shown(request);
         if (options.allow == NULL) {
             rest_oom(request);
             return;
         }
+    } else if (profile == NULL) {
+        options.profile = TOOLRACK_PROFILE_BASIC;
     }
     if (toolrack_export(request->rest->host, format, &options, &text, &report, rest_err(request)) <
         0) {

@@ -140,7 +140,7 @@ export function prettyText(text) {
 }
 
 const tones = {loaded: 'good', listed: 'calm', kept: 'calm', shared: 'calm', disabled: 'calm', ok: 'good', safe: 'calm',
-    confirm: 'warn', dangerous: 'bad', changed: 'warn', 'left-out': 'warn', stuck: 'bad', failed: 'bad', quarantined: 'bad', refused: 'bad'};
+    confirm: 'warn', dangerous: 'bad', changed: 'warn', 'left-out': 'warn', needs: 'warn', stuck: 'bad', failed: 'bad', quarantined: 'bad', refused: 'bad'};
 
 export const pill = (word, tone = tones[word] ?? 'calm') => h('span', {class: `pill ${tone}`}, word);
 

@@ -278,10 +278,16 @@ enum tr_capability_kind {
     TR_CAP_ENV = 5      /**< reads an environment variable */
 };
 
-/** A capability that the plugin needs from the system; an administrator grants or refuses it. */
+enum tr_capability_flags {
+    TR_CAP_OPTIONAL = 1 << 0 /**< the tools are of use without it */
+};
+
+/** A capability that the plugin needs from the system; an administrator grants or refuses it. A
+ * host offers models no tool whose plugin lacks one that is not optional; a tool that is read-only
+ * needs no TR_CAP_WRITE. */
 struct tr_capability {
-    uint32_t kind; /**< enum tr_capability_kind */
-    uint32_t reserved;
+    uint32_t kind;  /**< enum tr_capability_kind */
+    uint32_t flags; /**< enum tr_capability_flags; hosts before 0.2 do not read it */
     const char *value;
 };
 
@@ -1105,6 +1111,12 @@ static inline const void *tr_host_get_extension(struct tr_host *host, const char
 #define TR_CONNECTS(host) {TR_CAP_NETWORK, 0, host}
 #define TR_SPAWNS(name)   {TR_CAP_SPAWN, 0, name}
 #define TR_READS_ENV(name) {TR_CAP_ENV, 0, name}
+/** The same, of which the tools make use, and without which they are of use too. */
+#define TR_MAY_READ(path)      {TR_CAP_READ, TR_CAP_OPTIONAL, path}
+#define TR_MAY_WRITE(path)     {TR_CAP_WRITE, TR_CAP_OPTIONAL, path}
+#define TR_MAY_CONNECT(host)   {TR_CAP_NETWORK, TR_CAP_OPTIONAL, host}
+#define TR_MAY_SPAWN(name)     {TR_CAP_SPAWN, TR_CAP_OPTIONAL, name}
+#define TR_MAY_READ_ENV(name)  {TR_CAP_ENV, TR_CAP_OPTIONAL, name}
 
 /** Examples of a tool, as an option beside its description; they set their count as well:
  *
