@@ -163,7 +163,7 @@ struct worker {
     uint32_t calls;       /* begun, counted round and round */
     struct cpu_watch cpu; /* READY */
     struct lane lanes[CREW_LANES_MAX];
-    uint32_t lane_count; /* lanes with a channel, including one that is STARTING */
+    uint32_t lane_count; /* lanes that are open, the first included; not one that is to be opened */
     uint32_t lanes_max;
     struct death death; /* set before GONE */
 
@@ -257,8 +257,8 @@ struct supervisor {
     int event_fd;
     pthread_t thread;
     atomic_bool is_stopping;
-    atomic_bool interrupts;       /* the thread is to interrupt the calls of all crews */
-    atomic_bool prepares;         /* the thread is to start the spare process for the first worker */
+    atomic_bool interrupts; /* the thread is to interrupt the calls of all crews */
+    atomic_bool prepares;   /* the thread is to start the spare process for the first worker */
     atomic_uint_fast64_t started; /* workers, as worker_move() counts them */
     atomic_uint_fast64_t replaced;
     atomic_uint_fast64_t ended;

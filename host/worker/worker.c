@@ -116,6 +116,19 @@ static void take_notice(void *user, const char *line) {
     }
 }
 
+/* Make the channel of another lane than the first, and send it; false: there is none then. */
+static bool make_lane(struct worker *worker, unsigned number) {
+    struct lane *lane = &worker->lanes[number];
+    lane->channel = channel_create(NULL);
+    if (lane->channel != NULL &&
+        protocol_send_fd(worker->process.socket, channel_fd(lane->channel))) {
+        return true;
+    }
+    channel_destroy(lane->channel);
+    lane->channel = NULL;
+    return false;
+}
+
 /* Start the process first: the rest is prepared while it is being loaded. */
 static int start_process(struct worker *worker, struct toolrack_error *err) {
     struct crew *crew = worker->crew;
@@ -170,6 +183,12 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
                              "the settings and grants of plugin '%s' are larger than a worker "
                              "takes, or there is no memory",
                              crew->id);
+        }
+        if (code == 0 && worker->lanes_max > 1) {
+            /* The first call runs in this lane. Made while the plugin is being loaded, and not when
+             * it is, it is there sooner: 0.07 of 1.33 ms from the start to the call. If it cannot
+             * be made, that is tried again when it is to be opened. */
+            (void)make_lane(worker, 1);
         }
     }
     if (code < 0) { /* no other code has seen the worker yet; it is freed before this returns */
@@ -343,13 +362,9 @@ static bool hear_start(struct worker *worker, const struct frame_in *frame, uint
 void worker_open_lane(struct worker *worker) {
     LOCK_ASSERT_HELD(&worker->crew->lock);
     struct lane *opener = &worker->lanes[0];
-    struct lane *lane = &worker->lanes[worker->lane_count];
-    lane->channel = channel_create(NULL);
-    if (lane->channel == NULL ||
-        !protocol_send_fd(worker->process.socket, channel_fd(lane->channel))) {
+    const struct lane *lane = &worker->lanes[worker->lane_count];
+    if (lane->channel == NULL && !make_lane(worker, worker->lane_count)) {
         /* Stay with the lanes that exist. */
-        channel_destroy(lane->channel);
-        lane->channel = NULL;
         worker->lanes_max = worker->lane_count;
         free_first_lane(worker);
         return;

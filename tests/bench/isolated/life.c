@@ -23,6 +23,8 @@ static struct supervisor *supervisor;
 static struct supervisor *ahead; /* that keeps a spare process */
 static struct descriptor *desc;
 static struct crew_options options;
+static struct descriptor *shared_desc; /* of the same plugin, which is thread safe here */
+static struct crew_options shared_options;
 
 /* ------------------------------------------------------------------ what is told */
 
@@ -54,43 +56,51 @@ static void end_crew(struct crew *crew) {
 
 /* ---------------------------------------------------------------------- set-up */
 
+/* The plugin's descriptor, and what a crew of it wants. */
+static struct crew_options read_plugin(const char *path, struct descriptor **ret_desc) {
+    struct toolrack_error err;
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0 ||
+        descriptor_read(fd, &(struct descriptor_options){0}, ret_desc, &err) < 0) {
+        die(path);
+    }
+    (void)close(fd);
+    return (struct crew_options){.desc = *ret_desc,
+                                 .path = path,
+                                 .identity = identity_of(&st),
+                                 .settings = "{}",
+                                 .limits = {.quick_ms = FORGIVING_MS,
+                                            .crashes_max = CREW_CRASHES_KEPT,
+                                            .crashes_window_ms = FORGIVING_MS}};
+}
+
 static void set_up(void) {
     static struct supervisor_options supervise = {.worker_program = WORKER_PROGRAM,
                                                   .gone = when_gone};
     struct toolrack_error err;
-    struct stat st;
-    int fd = open(WORKER_PLUGIN, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) < 0 ||
-        descriptor_read(fd, &(struct descriptor_options){0}, &desc, &err) < 0) {
-        die(WORKER_PLUGIN);
-    }
-    (void)close(fd);
     supervisor = supervisor_create(&supervise, &err);
     supervise.keeps_spare = true;
     ahead = supervisor_create(&supervise, &err);
     if (supervisor == NULL || ahead == NULL) {
         fail("life", err.message);
     }
-    options = (struct crew_options){.desc = desc,
-                                    .path = WORKER_PLUGIN,
-                                    .identity = identity_of(&st),
-                                    .settings = "{}",
-                                    .limits = {.quick_ms = FORGIVING_MS,
-                                               .crashes_max = CREW_CRASHES_KEPT,
-                                               .crashes_window_ms = FORGIVING_MS}};
+    options = read_plugin(WORKER_PLUGIN, &desc);
+    shared_options = read_plugin(WORKER_SHARED, &shared_desc);
 }
 
-static struct crew *make_crew_of(struct supervisor *its_supervisor) {
+static struct crew *make_crew_of(struct supervisor *its_supervisor,
+                                 const struct crew_options *its_options) {
     struct toolrack_error err;
     struct crew *crew = NULL;
-    if (crew_create(its_supervisor, &options, &crew, &err) < 0) {
+    if (crew_create(its_supervisor, its_options, &crew, &err) < 0) {
         fail("life", err.message);
     }
     return crew;
 }
 
 static struct crew *make_crew(void) {
-    return make_crew_of(supervisor);
+    return make_crew_of(supervisor, &options);
 }
 
 static uint32_t tool_index(const char *name) {
@@ -141,10 +151,11 @@ static double spawn_program(void) {
     return (double)(clock_now_ns() - start);
 }
 
-static double start_worker_of(struct supervisor *its_supervisor) {
+static double start_worker_of(struct supervisor *its_supervisor,
+                              const struct crew_options *its_options) {
     /* A spare process has this time before it is needed, and the others wait as long. */
     (void)nanosleep(&(struct timespec){.tv_nsec = 5 * (long)CLOCK_NS_PER_MS}, NULL);
-    struct crew *crew = make_crew_of(its_supervisor);
+    struct crew *crew = make_crew_of(its_supervisor, its_options);
     double ns = call_warm(crew);
     ns -= call_warm(crew);
     end_crew(crew);
@@ -152,11 +163,20 @@ static double start_worker_of(struct supervisor *its_supervisor) {
 }
 
 static double start_worker(void) {
-    return start_worker_of(supervisor);
+    return start_worker_of(supervisor, &options);
 }
 
 static double start_spare_worker(void) {
-    return start_worker_of(ahead);
+    return start_worker_of(ahead, &options);
+}
+
+/* Its first call runs in a second lane. */
+static double start_shared_worker(void) {
+    return start_worker_of(supervisor, &shared_options);
+}
+
+static double start_spare_shared_worker(void) {
+    return start_worker_of(ahead, &shared_options);
 }
 
 /* A worker that lives for long enough that its death is none to wait after. */
@@ -207,6 +227,8 @@ void life_rows(const char *part) {
         struct bench_row row;
     } rows[] = {{start_worker, {.name = "worker, start to ready"}},
                 {start_spare_worker, {.name = "the same, with a spare process"}},
+                {start_shared_worker, {.name = "of a thread-safe plugin"}},
+                {start_spare_shared_worker, {.name = "the same, with a spare process"}},
                 {see_crash, {.name = "crash, to its error with a backtrace"}},
                 {see_end, {.name = "SIGKILL, to its error"}},
                 {replace_worker, {.name = "replacement, to its first answer"}}};
@@ -227,4 +249,5 @@ void life_rows(const char *part) {
     supervisor_destroy(ahead);
     supervisor_destroy(supervisor);
     descriptor_unref(desc);
+    descriptor_unref(shared_desc);
 }

@@ -34,4 +34,4 @@ static bool vanish(void) {
 }
 TR_TOOL(vanish, "Ends its process at once", TR_BOOL)
 
-TR_PLUGIN("bench_worker", "1.0.0", typed, count, fill, crash, vanish)
+TR_PLUGIN(("bench_worker", .flags = BENCH_FLAGS), "1.0.0", typed, count, fill, crash, vanish)
