@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "member.h"
-#include "place.h"
+#include "../shared/place.h"
 
 #define DEPTH_MAX   64
 #define BUFFER_SIZE 65536

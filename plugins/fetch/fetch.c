@@ -11,7 +11,7 @@
 #include <toolrack/plugin.h>
 
 #include "charset.h"
-#include "http.h"
+#include "../shared/http.h"
 #include "markdown.h"
 #include "robots.h"
 

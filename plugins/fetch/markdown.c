@@ -14,7 +14,7 @@
 #include <strings.h>
 
 #include "page.h"
-#include "text.h"
+#include "../shared/text.h"
 
 #define OUTPUT_MAX   ((size_t)32 << 20)
 #define LEVELS_MAX   32

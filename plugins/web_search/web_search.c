@@ -8,7 +8,7 @@
 #include <toolrack/plugin.h>
 #include <yyjson.h>
 
-#include "../fetch/http.h"
+#include "../shared/http.h"
 
 #define BYTES_MAX  (UINT64_C(4) << 20)
 #define TIMEOUT_MS 20000L

@@ -1,0 +1,173 @@
+#include "objects.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <git2.h>
+#include <git2/sys/odb_backend.h>
+#include <git2/sys/repository.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define BEFORE_OTHERS 3 /* libgit2's own are 1 and 2 */
+#define HEADER_SIZE   64
+
+static _Atomic unsigned serial; /* of temporary files */
+
+struct writer {
+    git_odb_backend base;
+    char *folder; /* owned */
+};
+
+static int fail(const char *what) {
+    git_error_set_str(GIT_ERROR_ODB, what);
+    return GIT_ERROR;
+}
+
+static bool write_all(int fd, const unsigned char *bytes, size_t size) {
+    while (size > 0) {
+        ssize_t written = write(fd, bytes, size);
+        if (written < 0 && errno != EINTR) {
+            return false;
+        }
+        size_t done = written > 0 ? (size_t)written : 0;
+        bytes += done;
+        size -= done;
+    }
+    return true;
+}
+
+/* A loose object is "TYPE SIZE", a zero and the bytes, deflated. */
+static unsigned char *pack(const void *bytes, size_t size, git_object_t type, size_t *ret_size) {
+    char header[HEADER_SIZE];
+    int length = snprintf(header, sizeof header, "%s %zu", git_object_type2string(type), size) + 1;
+    z_stream stream = {0};
+    if (size > UINT_MAX / 2 || deflateInit(&stream, Z_BEST_SPEED) != Z_OK) {
+        return NULL;
+    }
+    size_t room = deflateBound(&stream, (uLong)(size + (size_t)length));
+    unsigned char *packed = malloc(room);
+    int code = Z_MEM_ERROR;
+    if (packed != NULL) {
+        stream.next_out = packed;
+        stream.avail_out = (uInt)room;
+        stream.next_in = (Bytef *)header;
+        stream.avail_in = (uInt)length;
+        code = deflate(&stream, Z_NO_FLUSH);
+        stream.next_in = (Bytef *)(uintptr_t)bytes;
+        stream.avail_in = (uInt)size;
+        code = code == Z_OK ? deflate(&stream, Z_FINISH) : code;
+        *ret_size = room - stream.avail_out;
+    }
+    (void)deflateEnd(&stream);
+    if (code != Z_STREAM_END) {
+        free(packed);
+        return NULL;
+    }
+    return packed;
+}
+
+/* Into a file of another name first: an object is there whole or not at all. */
+static int store(const struct writer *writer, const char *name, const unsigned char *packed,
+                 size_t size) {
+    char folder[PATH_MAX];
+    char path[PATH_MAX];
+    char temporary[PATH_MAX];
+    if (snprintf(folder, sizeof folder, "%s/%.2s", writer->folder, name) >= PATH_MAX - 64) {
+        return fail("the path of the repository is too long");
+    }
+    (void)snprintf(path, sizeof path, "%.4000s/%s", folder, name + 2);
+    if (mkdir(folder, 0777) < 0 && errno != EEXIST) {
+        return fail("cannot make a folder of objects");
+    }
+    if (access(path, F_OK) == 0) {
+        return 0;
+    }
+    (void)snprintf(temporary, sizeof temporary, "%.4000s/tmp_obj_%ld_%u", folder, (long)getpid(),
+                   atomic_fetch_add(&serial, 1));
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
+    if (fd < 0 && errno == EEXIST) { /* of a process of this number that was killed */
+        (void)unlink(temporary);
+        fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
+    }
+    if (fd < 0) {
+        return fail("cannot make the file of an object");
+    }
+    bool done = write_all(fd, packed, size) && fsync(fd) == 0;
+    done = close(fd) == 0 && done && rename(temporary, path) == 0;
+    if (!done) {
+        (void)unlink(temporary);
+        return fail("cannot write an object");
+    }
+    return 0;
+}
+
+static int write_object(git_odb_backend *backend, const git_oid *id, const void *bytes, size_t size,
+                        git_object_t type) {
+    const struct writer *writer = (const struct writer *)(const void *)backend;
+    char name[GIT_OID_HEXSZ + 1];
+    size_t packed_size = 0;
+    unsigned char *packed = pack(bytes, size, type, &packed_size);
+    if (packed == NULL) {
+        return fail("cannot compress an object: no memory is left, or it is larger than 2 GiB");
+    }
+    int code = store(writer, git_oid_tostr(name, sizeof name, id), packed, packed_size);
+    free(packed);
+    return code;
+}
+
+static void destroy_writer(git_odb_backend *backend) {
+    struct writer *writer = (struct writer *)(void *)backend;
+    free(writer->folder);
+    free(writer);
+}
+
+static git_odb_backend *create_writer(const char *folder) {
+    struct writer *writer = calloc(1, sizeof *writer);
+    char *copy = strdup(folder);
+    if (writer == NULL || copy == NULL ||
+        git_odb_init_backend(&writer->base, GIT_ODB_BACKEND_VERSION) < 0) {
+        free(writer);
+        free(copy);
+        return NULL;
+    }
+    writer->folder = copy;
+    writer->base.write = write_object;
+    writer->base.free = destroy_writer;
+    return &writer->base;
+}
+
+static int add(git_odb *database, git_odb_backend *backend, int priority) {
+    int code = git_odb_add_backend(database, backend, priority);
+    if (code < 0) {
+        backend->free(backend);
+    }
+    return code;
+}
+
+int objects_use(struct git_repository *repository, const char *objects_folder) {
+    git_odb *database = NULL;
+    git_odb_backend *backend = NULL;
+    int code = git_odb_new(&database);
+    if (code == 0 && (code = git_odb_backend_loose(&backend, objects_folder, -1, 0, 0, 0)) == 0) {
+        code = add(database, backend, 1);
+    }
+    if (code == 0 && (code = git_odb_backend_pack(&backend, objects_folder)) == 0) {
+        code = add(database, backend, 2);
+    }
+    if (code == 0) {
+        backend = create_writer(objects_folder);
+        code = backend != NULL ? add(database, backend, BEFORE_OTHERS) : fail("no memory is left");
+    }
+    if (code == 0) {
+        code = git_repository_set_odb(repository, database);
+    }
+    git_odb_free(database);
+    return code;
+}
