@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +18,25 @@
 #include <toolrack/plugin.h>
 #include <unistd.h>
 
-#include "member.h"
 #include "../shared/place.h"
+#include "member.h"
 
 #define DEPTH_MAX   64
 #define BUFFER_SIZE 65536
 #define FOLDER_MADE (O_RDONLY | O_DIRECTORY | O_CREAT)
+
+/* libarchive converts names by the locale of the thread: in that of a worker, "C", names that are
+ * not ASCII would be lost. 0: the machine has no such locale. */
+static locale_t utf8;
+
+static tr_status in_utf8(struct tr_call *call, tr_status (*work)(struct tr_call *call)) {
+    locale_t before = utf8 != (locale_t)0 ? uselocale(utf8) : (locale_t)0;
+    tr_status status = work(call);
+    if (before != (locale_t)0) {
+        (void)uselocale(before);
+    }
+    return status;
+}
 
 static tr_status open_archive(struct tr_host *host) {
     const char *folder = tr_host_config(host, "folder", NULL);
@@ -30,11 +44,16 @@ static tr_status open_archive(struct tr_host *host) {
     if (folder != NULL && !place_add(folder, message)) {
         return tr_host_fail(host, "the setting \"folder\": %s", message);
     }
+    utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
     return TR_OK;
 }
 
 static void close_archive(void) {
     place_close();
+    if (utf8 != (locale_t)0) {
+        freelocale(utf8);
+        utf8 = (locale_t)0;
+    }
 }
 
 /* ------------------------------------------------------------- reading */
@@ -83,7 +102,7 @@ static void put_member(struct tr_call *call, const struct member *member) {
     (void)tr_put_end(call);
 }
 
-static tr_status archive_list(struct tr_call *call) {
+static tr_status list(struct tr_call *call) {
     uint64_t limit = tr_get_u64(call, "max_entries", 1000);
     int fd = open_source(call);
     if (fd < 0) {
@@ -279,7 +298,7 @@ static bool extract_all(struct extraction *extraction, int fd) {
     return done && found == 0;
 }
 
-static tr_status archive_extract(struct tr_call *call) {
+static tr_status extract(struct tr_call *call) {
     struct extraction extraction = {.call = call,
                                     .skips = tr_get_bool(call, "skip_unsafe", false),
                                     .overwrites = tr_get_bool(call, "overwrite", false)};
@@ -330,6 +349,7 @@ static const struct format {
     const char *ending;
     int (*set_format)(struct archive *);
     int (*add_filter)(struct archive *);
+    const char *options; /* of libarchive, or NULL */
 } formats[] = {
         {".tar", archive_write_set_format_pax_restricted, archive_write_add_filter_none},
         {".tar.gz", archive_write_set_format_pax_restricted, archive_write_add_filter_gzip},
@@ -337,7 +357,8 @@ static const struct format {
         {".tar.bz2", archive_write_set_format_pax_restricted, archive_write_add_filter_bzip2},
         {".tar.xz", archive_write_set_format_pax_restricted, archive_write_add_filter_xz},
         {".tar.zst", archive_write_set_format_pax_restricted, archive_write_add_filter_zstd},
-        {".zip", archive_write_set_format_zip, archive_write_add_filter_none},
+        {".zip", archive_write_set_format_zip, archive_write_add_filter_none,
+         "zip:hdrcharset=UTF-8"},
 };
 
 static const struct format *format_of(const char *path) {
@@ -359,7 +380,6 @@ static bool fail_creating(struct creation *creation, const char *path, const cha
 
 static bool begin_entry(struct creation *creation, const char *path, const struct stat *status) {
     struct archive_entry *entry = archive_entry_clear(creation->entry);
-    archive_entry_set_pathname_utf8(entry, path);
     archive_entry_copy_pathname(entry, path);
     archive_entry_set_filetype(entry, S_ISDIR(status->st_mode) ? AE_IFDIR : AE_IFREG);
     bool is_program = S_ISDIR(status->st_mode) || (status->st_mode & S_IXUSR) != 0;
@@ -516,6 +536,7 @@ static bool create(struct creation *creation, const struct format *format, int f
     if (creation->archive == NULL || creation->entry == NULL || fstat(fd, &creation->made) < 0 ||
         format->set_format(creation->archive) < ARCHIVE_WARN ||
         format->add_filter(creation->archive) < ARCHIVE_WARN ||
+        archive_write_set_options(creation->archive, format->options) != ARCHIVE_OK ||
         archive_write_set_bytes_in_last_block(creation->archive, 1) != ARCHIVE_OK ||
         archive_write_open_fd(creation->archive, fd) != ARCHIVE_OK) {
         return fail_creating(creation, tr_get_string(call, "path", ""),
@@ -536,7 +557,7 @@ static bool create(struct creation *creation, const struct format *format, int f
     return done;
 }
 
-static tr_status archive_create(struct tr_call *call) {
+static tr_status pack(struct tr_call *call) {
     struct creation creation = {.call = call};
     const char *path = tr_get_string(call, "path", "");
     const struct format *format = format_of(path);
@@ -577,6 +598,9 @@ static tr_status archive_create(struct tr_call *call) {
 }
 
 /* clang-format off */
+static tr_status archive_list(struct tr_call *call) {
+    return in_utf8(call, list);
+}
 TR_JSON_TOOL(archive_list,
     ("List what is in an archive (tar, zip, 7z, cpio; packed by gzip, bzip2, xz or zstd) without "
      "extracting it: name, type, size in bytes and time of each entry, and why an entry would be "
@@ -595,6 +619,9 @@ TR_JSON_TOOL(archive_list,
         "additionalProperties": false
     }))
 
+static tr_status archive_extract(struct tr_call *call) {
+    return in_utf8(call, extract);
+}
 TR_JSON_TOOL(archive_extract,
     ("Extract all files of an archive into a folder, which is made if it is missing. Nothing is "
      "extracted of an archive with links, devices, names that lead out of the folder, or that "
@@ -617,6 +644,9 @@ TR_JSON_TOOL(archive_extract,
         "additionalProperties": false
     }))
 
+static tr_status archive_create(struct tr_call *call) {
+    return in_utf8(call, pack);
+}
 TR_JSON_TOOL(archive_create,
     ("Create an archive of files and folders. The ending of its name says the format: .tar, "
      ".tar.gz, .tgz, .tar.bz2, .tar.xz, .tar.zst or .zip. An existing file is never replaced. "

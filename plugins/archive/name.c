@@ -90,7 +90,8 @@ enum name_fault name_clean(const char *name, char ret[NAME_SIZE_MAX]) {
         return NAME_EMPTY;
     }
     ret[made] = '\0';
-    /* A folder ends with a slash in most archives, which is no change. */
+    /* A folder ends with a slash in most archives, and all begin with "./" in some: no change. */
+    name += strncmp(name, "./", 2) == 0 ? 2 : 0;
     size_t given = strlen(name);
     given -= given > 0 && name[given - 1] == '/';
     bool is_same = given == made && memcmp(name, ret, made) == 0;

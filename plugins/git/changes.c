@@ -58,12 +58,30 @@ git_object *changes_find(struct tr_call *call, git_repository *repository, const
 
 /* ------------------------------------------------------------------- patches */
 
+/* git ends the name of a file that has a space in it by a tab, by which patch finds its end. */
+static void print_header(struct text *text, const char *header, size_t length) {
+    for (const char *line = header, *end = header + length; line < end;) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        size_t size = stop != NULL ? (size_t)(stop - line) : (size_t)(end - line);
+        bool is_name = size > 4 && (memcmp(line, "--- ", 4) == 0 || memcmp(line, "+++ ", 4) == 0);
+        bool has_space = is_name && line[4] != '"' && memchr(line + 4, ' ', size - 4) != NULL;
+        text_add(text, line, size);
+        text_add_string(text, has_space ? "\t" : "");
+        text_add_string(text, stop != NULL ? "\n" : "");
+        line += size + 1;
+    }
+}
+
 /* Lines as git prints them: those of content have their origin before them. */
 static int print_line(const git_diff_delta *delta, const git_diff_hunk *hunk,
                       const git_diff_line *line, void *user) {
     struct text *text = user;
     (void)delta;
     (void)hunk;
+    if (line->origin == GIT_DIFF_LINE_FILE_HDR) {
+        print_header(text, line->content, line->content_len);
+        return text->failed ? GIT_EUSER : 0;
+    }
     if (line->origin == GIT_DIFF_LINE_CONTEXT || line->origin == GIT_DIFF_LINE_ADDITION ||
         line->origin == GIT_DIFF_LINE_DELETION) {
         text_add(text, &line->origin, 1);

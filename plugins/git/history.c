@@ -77,8 +77,9 @@ static bool add_log(struct tr_call *call, git_repository *repository, const stru
     git_oid id;
     int64_t left = tr_get_i64(call, "max_count", 10);
     bool is_first = true;
+    /* In the order of git, which is the default. */
     int code = git_revwalk_new(&walk, repository);
-    if (code == 0 && (code = git_revwalk_sorting(walk, GIT_SORT_TIME)) == 0) {
+    if (code == 0) {
         code = git_revwalk_push_head(walk);
     }
     while (code == 0 && left != 0 && (code = git_revwalk_next(&id, walk)) == 0) {
@@ -195,7 +196,7 @@ static bool is_wanted(const struct listing *listing, git_reference *branch) {
     return is_in;
 }
 
-/* The order is that of full names, in which local branches come before those of remotes. */
+/* By name, behind what marks the current one. */
 static int compare_lines(const void *a, const void *b) {
     const char *const *left = a;
     const char *const *right = b;
@@ -240,12 +241,17 @@ static bool gather_branches(struct listing *listing, git_branch_t type) {
     git_branch_iterator *iterator = NULL;
     git_reference *branch;
     git_branch_t of;
+    size_t before = listing->count;
     bool done = git_branch_iterator_new(&iterator, listing->repository, type) == 0;
     while (done && git_branch_next(&branch, &of, iterator) == 0) {
         done = add_branch(listing, branch, of);
         git_reference_free(branch);
     }
     git_branch_iterator_free(iterator);
+    if (listing->count > before) {
+        qsort(listing->lines + before, listing->count - before, sizeof *listing->lines,
+              compare_lines);
+    }
     return done;
 }
 
@@ -262,10 +268,8 @@ static tr_status reply_branches(struct tr_call *call, struct listing *listing, g
         text_add_string(&text, ")\n");
     }
     git_reference_free(head);
-    bool done = gather_branches(listing, type);
-    if (listing->count > 0) {
-        qsort(listing->lines, listing->count, sizeof *listing->lines, compare_lines);
-    }
+    bool done = (type == GIT_BRANCH_REMOTE || gather_branches(listing, GIT_BRANCH_LOCAL)) &&
+                (type == GIT_BRANCH_LOCAL || gather_branches(listing, GIT_BRANCH_REMOTE));
     for (size_t i = 0; i < listing->count; i++) {
         text_add_string(&text, listing->lines[i]);
         text_add_string(&text, "\n");

@@ -257,8 +257,10 @@ static void add_sections(struct text *ret, git_repository *repository, git_index
     add_state(ret, repository, &counts);
     if (counts.staged > 0) {
         text_add_string(ret, "Changes to be committed:\n");
-        text_add_string(ret, is_first ? "  (use \"git rm --cached <file>...\" to unstage)\n"
-                                      : "  (use \"git restore --staged <file>...\" to unstage)\n");
+        text_add_string(ret, git_repository_state(repository) != GIT_REPOSITORY_STATE_NONE ? ""
+                             : is_first
+                                     ? "  (use \"git rm --cached <file>...\" to unstage)\n"
+                                     : "  (use \"git restore --staged <file>...\" to unstage)\n");
         add_files(ret, list, STAGED);
     }
     if (counts.unmerged > 0) {
