@@ -19,6 +19,7 @@ struct http {
     struct http_reply *reply; /* of the request that runs */
     size_t capacity;          /* of its body */
     char refused[160];        /* the address that was refused last, and why; or "" */
+    bool is_allowed;          /* another one of the name was allowed */
     char curl_message[CURL_ERROR_SIZE];
 };
 
@@ -33,6 +34,7 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_s
         (void)snprintf(http->refused, sizeof http->refused, "%s is %s", text, kind);
         return CURL_SOCKET_BAD;
     }
+    http->is_allowed = true;
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
@@ -203,7 +205,7 @@ static bool fail(struct http_reply *reply, enum http_fault fault, const char *ur
 static bool explain(struct http *http, const char *url, CURLcode code) {
     struct http_reply *reply = http->reply;
     char what[300];
-    if (http->refused[0] != '\0' && code == CURLE_COULDNT_CONNECT) {
+    if (http->refused[0] != '\0' && !http->is_allowed && code == CURLE_COULDNT_CONNECT) {
         (void)snprintf(what, sizeof what,
                        "is not fetched: %s, and only addresses of the public internet are allowed "
                        "(the setting allow_networks names others)",
@@ -249,6 +251,7 @@ bool http_get(struct http *http, const char *url, const char *accept, struct htt
     http->reply = ret;
     http->capacity = 0;
     http->refused[0] = '\0';
+    http->is_allowed = false;
     http->curl_message[0] = '\0';
     if (!http_check(url, ret)) {
         return false;

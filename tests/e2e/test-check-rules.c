@@ -110,13 +110,16 @@ static void the_bundled_plugins_have_no_finding(void **state) {
     size_t at;
     size_t count;
     yyjson_val *file;
-    assert_int_equal(yyjson_arr_size(yyjson_doc_get_root(doc)), 4);
+    assert_int_equal(yyjson_arr_size(yyjson_doc_get_root(doc)), atoi(getenv("E2E_BUNDLED_COUNT")));
     yyjson_arr_foreach (yyjson_doc_get_root(doc), at, count, file) {
         size_t i;
         size_t number;
         yyjson_val *finding;
         yyjson_arr_foreach (yyjson_obj_get(file, "findings"), i, number, finding) {
-            assert_string_equal(yyjson_get_str(yyjson_obj_get(finding, "rule")), "elf-glibc-new");
+            if (yyjson_obj_get(finding, "accepted") == NULL) {
+                assert_string_equal(yyjson_get_str(yyjson_obj_get(finding, "rule")),
+                                    "elf-glibc-new");
+            }
         }
     }
 }
