@@ -10,8 +10,8 @@
 #include <time.h>
 #include <toolrack/plugin.h>
 
-#include "charset.h"
 #include "../shared/http.h"
+#include "charset.h"
 #include "markdown.h"
 #include "robots.h"
 

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "page.h"
 #include "../shared/text.h"
+#include "page.h"
 
 #define OUTPUT_MAX   ((size_t)32 << 20)
 #define LEVELS_MAX   32

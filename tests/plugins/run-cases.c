@@ -17,8 +17,8 @@
  *     error       object with `type`, and optionally `field` and `message_contains`
  *
  * The examples that each tool of the cases states are cases too: `toolrack show` gives them, with
- * `arguments` and perhaps `result`. A tool must have one, unless its plugin declares capabilities: what
- * comes of a call then depends on what is granted.
+ * `arguments` and perhaps `result`. A tool must have one, unless its plugin declares capabilities:
+ * what comes of a call then depends on what is granted.
  *
  * In arguments and config, ${cases} stands for the folder of cases.json. Output is TAP. */
 #include <errno.h>
