@@ -1,8 +1,8 @@
 /* spare.h - one process of the worker program that is started ahead, and nobody's yet.
  *
  * Nearly half of the time from a worker's start to its first call goes into starting the program:
- * 0.83 ms with a spare process, 1.48 without, where posix_spawn() of a program that does nothing
- * takes 0.62. The rest is the sandbox and the plugin. A process that has been started waits for
+ * 0.6 ms with a spare process, 1.0 without, where posix_spawn() of a program that does nothing
+ * takes 0.5. The rest is the sandbox and the plugin. A process that has been started waits for
  * both, so it can become the worker of any plugin; it is used once, as a worker never gets a second
  * plugin.
  *
