@@ -8,6 +8,7 @@
 #include "life/allowance.h"
 #include "life/generation.h"
 #include "worker/crew.h"
+#include "worker/granted.h"
 
 /* ------------------------------------------------------------------------- policy */
 
@@ -104,6 +105,10 @@ static int apply_policy(const struct generation *generation, struct plugin *plug
                         struct toolrack_error *err) {
     const struct policy *policy = &generation->policy;
     plugin->isolated = generation->is_isolated;
+    plugin->host.paths = granted_paths(&policy->sandbox, &plugin->arena);
+    if (plugin->host.paths == NULL) {
+        return error_oom(err);
+    }
     plugin->pin = policy->pin;
     plugin->measures_all = policy->measures_all;
     if (!plugin->isolated) {

@@ -230,6 +230,7 @@ int policy_make(const struct policy_options *options, struct arena *arena, struc
     }
     ret->sandbox.read_paths = making.read_paths;
     ret->sandbox.write_paths = making.write_paths;
+    ret->sandbox.own_path = making.guard.own_folder;
     ret->sandbox.ports = making.ports;
     ret->sandbox.programs = making.programs;
     ret->sandbox.program_count = making.all_programs ? 0 : making.program_count;

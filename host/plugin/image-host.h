@@ -1,6 +1,8 @@
 /* image-host.h - what a plugin may use of its host. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/log.h"
 
 /* What a plugin reports by its extensions, in a call or outside. */
@@ -16,6 +18,13 @@ enum plugin_notice {
 /* Longest text of a notice; a longer one is left out. */
 #define NOTICE_TEXT_MAX 1000u
 
+/* A path that the plugin was granted. */
+struct image_path {
+    const char *path; /* NULL ends a list */
+    bool writes;
+    bool is_own; /* ${data} */
+};
+
 struct image_host {
     const char *file; /* what messages call the file; NULL: its path */
     const struct log *log;
@@ -25,4 +34,5 @@ struct image_host {
      * nobody hears it. [any-thread] */
     void (*notice)(void *user, const char *plugin_id, enum plugin_notice notice, const char *text);
     void *user;
+    const struct image_path *paths; /* what was granted, as long as the image; NULL: nothing */
 };

@@ -23,6 +23,7 @@
 #include "run/native.h"
 #include "run/run.h"
 #include "worker/crash.h"
+#include "worker/granted.h"
 #include "worker/peak.h"
 #include "worker/protocol-fd.h"
 #include "worker/protocol.h"
@@ -510,7 +511,11 @@ static int load_plugin(struct child *child, struct toolrack_error *err) {
                                     .log = &child->log,
                                     .config = find_setting,
                                     .notice = send_notice,
-                                    .user = child};
+                                    .user = child,
+                                    .paths = granted_paths(&child->start.policy, &child->arena)};
+    if (host.paths == NULL) {
+        return error_oom(err);
+    }
     const char *path = child->start.path;
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {

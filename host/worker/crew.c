@@ -84,6 +84,10 @@ static bool copy_options(struct crew *crew, const struct crew_options *options) 
         *lists[i].list = copy_paths(&crew->arena, *lists[i].list, lists[i].count);
         is_copied = is_copied && *lists[i].list != NULL;
     }
+    if (policy->own_path != NULL) {
+        own->own_path = arena_copy(&crew->arena, policy->own_path, strlen(policy->own_path));
+        is_copied = is_copied && own->own_path != NULL;
+    }
     uint16_t *ports = arena_alloc(&crew->arena, (policy->port_count + 1) * sizeof *ports);
     if (ports != NULL && policy->port_count > 0) {
         memcpy(ports, policy->ports, policy->port_count * sizeof *ports);

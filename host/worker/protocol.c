@@ -257,6 +257,7 @@ static void code_start(struct codec *codec, void *frame) {
     struct sandbox_policy *policy = &start->policy;
     code_paths(codec, &policy->read_paths, &policy->read_path_count);
     code_paths(codec, &policy->write_paths, &policy->write_path_count);
+    code_path(codec, &policy->own_path, 0);
     code_bool(codec, &policy->network);
     code_bool(codec, &policy->udp);
     code_ports(codec, &policy->ports, &policy->port_count);

@@ -250,11 +250,13 @@ static const char *const with_spawn[] = {
 /* Each new process is counted. */
 static const char *const with_spawn_counted[] = {"fork", "vfork"};
 
-/* Landlock before version 3 does not control it, so it could empty any file. */
-static const char *const with_landlock[] = {"truncate"};
+/* Landlock before version 3 does not control truncating: truncate() could empty any file, and
+ * openat2(), whose flags a filter cannot read, any that may be read. */
+static const char *const with_landlock[] = {"openat2", "truncate"};
 
 /* Return ENOSYS: libraries then use calls whose arguments a filter can read. */
-static const char *const as_if_older[] = {"clone3", "openat2"};
+static const char *const as_if_older[] = {"clone3"};
+static const char *const as_if_older_without_landlock[] = {"openat2"};
 
 /* -------------------------------------------------- calls, by their arguments */
 
@@ -505,6 +507,8 @@ static void add_all(struct making *making, unsigned grants) {
     ADD_NAMES(making, always, SCMP_ACT_ALLOW);
     if ((grants & FILTER_TRUNCATE) != 0) {
         ADD_NAMES(making, with_landlock, SCMP_ACT_ALLOW);
+    } else {
+        ADD_NAMES(making, as_if_older_without_landlock, SCMP_ACT_ERRNO(ENOSYS));
     }
     ADD_NAMES(making, as_if_older, SCMP_ACT_ERRNO(ENOSYS));
     ADD_USES(making, always_uses, SCMP_ACT_ALLOW);

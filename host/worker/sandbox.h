@@ -97,6 +97,7 @@ struct sandbox_policy {
     size_t read_path_count;
     const char *const *write_paths; /* ... read, written, created and removed */
     size_t write_path_count;
+    const char *own_path;  /* the one of them that is the plugin's ${data}; NULL: none is */
     bool network;          /* TCP to others; never a server */
     bool udp;              /* UDP; the kernel has no rules for its hosts and ports */
     const uint16_t *ports; /* with network: TCP connections to these ports only; no ports: to all */

@@ -12,7 +12,7 @@ check() {
     report $? "$name" "$output"
 }
 
-for header in test.h ext/tools.h ext/resources.h ext/prompts.h plugin.h plugin.h; do
+for header in test.h ext/tools.h ext/paths.h ext/resources.h ext/prompts.h plugin.h plugin.h; do
     printf '#include <toolrack/%s>\n' "$header"
 done >"$work/header.c"
 cp "$work/header.c" "$work/header.cpp"
