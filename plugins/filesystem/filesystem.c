@@ -95,12 +95,12 @@ static const char *media_type(const char *name) {
     return "application/octet-stream";
 }
 
-/* A file: URL as browsers and node write it: what may stand in a path stays. */
+/* A file: URL as node writes it. */
 static void add_url(struct text *url, const char *path) {
     text_add_string(url, "file://");
     for (; *path != '\0'; path++) {
         bool stays = (*path >= '&' && *path <= ';') || (*path >= '@' && *path <= 'Z') ||
-                     (*path >= 'a' && *path <= 'z') || strchr("!$=_~[]^|", *path) != NULL;
+                     (*path >= 'a' && *path <= 'z') || strchr("!$=_", *path) != NULL;
         if (stays) {
             text_add(url, path, 1);
         } else {
