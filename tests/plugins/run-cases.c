@@ -9,6 +9,7 @@
  *     tool        name
  *     arguments   object
  *     config      the host's configuration for this call; optional
+ *     confirmed   true: a person has agreed (--yes)
  * and one of
  *     result      the whole result; 1 and 1.0 are the same number
  *     matches     part of the result: members that are not named may be anything, and a string is
@@ -20,7 +21,11 @@
  * `arguments` and perhaps `result`. A tool must have one, unless its plugin declares capabilities:
  * what comes of a call then depends on what is granted.
  *
- * In arguments and config, ${cases} stands for the folder of cases.json. Output is TAP. */
+ * The file is an array of cases, or an object with `cases` and a `config` for those that state none
+ * and for examples.
+ *
+ * In arguments, config and what is expected, ${cases} stands for the folder of cases.json, and
+ * ${work} for a folder that is empty at first and the same for all cases. Output is TAP. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -30,6 +35,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -58,8 +64,10 @@ struct outcome {
 struct runner {
     const char *toolrack;
     const char *plugin_dir;
-    char *cases_dir; /**< owned */
-    char home[64];   /**< temporary folder */
+    char *cases_dir;    /**< owned */
+    char home[64];      /**< temporary folder */
+    char work[80];      /**< in it */
+    yyjson_val *config; /**< of cases that state none; or NULL */
     unsigned count;
     unsigned failed;
 };
@@ -278,21 +286,24 @@ static const char *judge(yyjson_val *test, const struct outcome *outcome) {
 
 /* ------------------------------------------------------------ the cases */
 
-/* The text of a value with ${cases} replaced; NULL out of memory. Release with free(). */
+/* The text of a value with ${cases} and ${work} replaced; NULL out of memory. Release with free().
+ */
 static char *text_of(const struct runner *runner, yyjson_val *value) {
-    static const char mark[] = "${cases}";
-    CLEANUP(freep) char *json = value == NULL ? strdup("{}") : yyjson_val_write(value, 0, NULL);
-    if (json == NULL) {
-        return NULL;
+    static const char *const marks[] = {"${cases}", "${work}"};
+    const char *const folders[] = {runner->cases_dir, runner->work};
+    char *text = value == NULL ? strdup("{}") : yyjson_val_write(value, 0, NULL);
+    for (size_t i = 0; text != NULL && i < ARRAY_LENGTH(marks); i++) {
+        CLEANUP(freep) char *before = text;
+        struct buf after = BUF_INIT;
+        const char *rest = before;
+        for (const char *at; (at = strstr(rest, marks[i])) != NULL; rest = at + strlen(marks[i])) {
+            buf_add(&after, rest, (size_t)(at - rest));
+            buf_add_text(&after, folders[i]);
+        }
+        buf_add_text(&after, rest);
+        text = buf_steal(&after);
     }
-    struct buf text = BUF_INIT;
-    const char *rest = json;
-    for (const char *at; (at = strstr(rest, mark)) != NULL; rest = at + strlen(mark)) {
-        buf_add(&text, rest, (size_t)(at - rest));
-        buf_add_text(&text, runner->cases_dir);
-    }
-    buf_add_text(&text, rest);
-    return buf_steal(&text);
+    return text;
 }
 
 static bool write_file(const char *path, const char *text) {
@@ -305,9 +316,11 @@ static bool write_file(const char *path, const char *text) {
 }
 
 static const char *run_case(const struct runner *runner, yyjson_val *test, struct outcome *ret) {
+    yyjson_val *own_config = yyjson_obj_get(test, "config");
+    yyjson_val *used_config = own_config != NULL ? own_config : runner->config;
     CLEANUP(freep) char *tool = strdup(yyjson_get_str(yyjson_obj_get(test, "tool")));
     CLEANUP(freep) char *arguments = text_of(runner, yyjson_obj_get(test, "arguments"));
-    CLEANUP(freep) char *config = text_of(runner, yyjson_obj_get(test, "config"));
+    CLEANUP(freep) char *config = text_of(runner, used_config);
     CLEANUP(freep) char *config_path = NULL;
     if (tool == NULL || arguments == NULL || config == NULL ||
         asprintf(&config_path, "%s/config.json", runner->home) < 0) {
@@ -325,13 +338,20 @@ static const char *run_case(const struct runner *runner, yyjson_val *test, struc
                     tool,
                     arguments,
                     (char *)(uintptr_t) "--json",
+                    yyjson_get_bool(yyjson_obj_get(test, "confirmed")) ? (char *)(uintptr_t) "--yes"
+                                                                       : NULL,
                     NULL};
     size_t skip = 0;
-    if (yyjson_obj_get(test, "config") == NULL) {
+    if (used_config == NULL) {
         skip = 2; /* no --config: the case is about the defaults */
         argv[2] = argv[0];
     }
-    const char *wrong = run_cli(argv + skip, ret) ? judge(test, ret) : "cannot run the command";
+    CLEANUP(freep) char *expected = text_of(runner, test);
+    CLEANUP(yyjson_doc_freep)
+    yyjson_doc *doc = expected != NULL ? yyjson_read(expected, strlen(expected), 0) : NULL;
+    const char *wrong = doc == NULL                 ? "out of memory"
+                        : run_cli(argv + skip, ret) ? judge(yyjson_doc_get_root(doc), ret)
+                                                    : "cannot run the command";
     (void)unlink(config_path);
     return wrong;
 }
@@ -407,12 +427,18 @@ static bool seen_before(yyjson_val *cases, size_t index, yyjson_val *tool) {
 /* A folder of our own for configuration and state; none of the user's settings apply. */
 static bool prepare_home(struct runner *runner) {
     (void)snprintf(runner->home, sizeof runner->home, "/tmp/toolrack-cases-XXXXXX");
-    return mkdtemp(runner->home) != NULL && setenv("HOME", runner->home, 1) == 0 &&
+    if (mkdtemp(runner->home) == NULL) {
+        return false;
+    }
+    (void)snprintf(runner->work, sizeof runner->work, "%s/work", runner->home);
+    /* The private folders of plugins are not in the state folder, of which nothing is granted. */
+    char data[sizeof runner->work];
+    (void)snprintf(data, sizeof data, "%s/data", runner->home);
+    return mkdir(runner->work, 0700) == 0 && setenv("HOME", runner->home, 1) == 0 &&
            setenv("XDG_CONFIG_HOME", runner->home, 1) == 0 &&
            setenv("XDG_STATE_HOME", runner->home, 1) == 0 &&
            setenv("XDG_CACHE_HOME", runner->home, 1) == 0 &&
-           setenv("XDG_DATA_HOME", runner->home, 1) == 0 &&
-           setenv("XDG_RUNTIME_DIR", runner->home, 1) == 0;
+           setenv("XDG_DATA_HOME", data, 1) == 0 && setenv("XDG_RUNTIME_DIR", runner->home, 1) == 0;
 }
 
 /* What the CLI leaves behind is a tree of unknown shape, and rm knows trees. */
@@ -433,12 +459,15 @@ int main(int argc, char **argv) {
     yyjson_read_err err;
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *doc = yyjson_read_file(argv[3], YYJSON_READ_ALLOW_COMMENTS, NULL, &err);
-    yyjson_val *cases = yyjson_doc_get_root(doc);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    yyjson_val *cases = yyjson_is_obj(root) ? yyjson_obj_get(root, "cases") : root;
     if (!yyjson_is_arr(cases)) {
-        printf("Bail out! %s: %s\n", argv[3], doc == NULL ? err.msg : "is not an array");
+        printf("Bail out! %s: %s\n", argv[3], doc == NULL ? err.msg : "has no array of cases");
         return 1;
     }
-    struct runner runner = {.toolrack = argv[1], .plugin_dir = argv[2]};
+    struct runner runner = {.toolrack = argv[1],
+                            .plugin_dir = argv[2],
+                            .config = yyjson_obj_get(root, "config")};
     CLEANUP(freep) char *path = realpath(argv[3], NULL);
     char *slash = path == NULL ? NULL : strrchr(path, '/');
     if (slash == NULL || !prepare_home(&runner)) {
