@@ -522,7 +522,13 @@ static bool branch_matches(const struct glob_branch *branch, const char *path,
 
 static bool compile_all(const struct branches *list, struct glob *glob, const char **fault) {
     glob->branches = calloc(list->count + 1, sizeof *glob->branches);
+    glob->match = pcre2_match_data_create(1, NULL);
+    glob->context = pcre2_match_context_create(NULL);
     *fault = "there is no memory for it";
+    if (glob->match == NULL || glob->context == NULL) {
+        return false;
+    }
+    (void)pcre2_set_match_limit(glob->context, STEPS_MAX);
     for (size_t i = 0; glob->branches != NULL && i < list->count; i++) {
         if (!compile_branch(list->items[i], &glob->branches[glob->count++], fault)) {
             return false;
@@ -564,6 +570,8 @@ void glob_finish(struct glob *glob) {
         free(glob->branches[i].parts);
     }
     free(glob->branches);
+    pcre2_match_context_free(glob->context);
+    pcre2_match_data_free(glob->match);
     *glob = (struct glob){0};
 }
 
@@ -571,16 +579,10 @@ bool glob_matches(const struct glob *glob, const char *path) {
     if (glob->is_empty) {
         return *path == '\0';
     }
-    pcre2_match_data *match = pcre2_match_data_create(1, NULL);
-    pcre2_match_context *context = pcre2_match_context_create(NULL);
-    bool does = false;
-    if (match != NULL && context != NULL) {
-        (void)pcre2_set_match_limit(context, STEPS_MAX);
-        for (size_t i = 0; i < glob->count && !does; i++) {
-            does = branch_matches(&glob->branches[i], path, match, context);
+    for (size_t i = 0; i < glob->count; i++) {
+        if (branch_matches(&glob->branches[i], path, glob->match, glob->context)) {
+            return !glob->negates;
         }
     }
-    pcre2_match_context_free(context);
-    pcre2_match_data_free(match);
-    return does != glob->negates;
+    return glob->negates;
 }

@@ -14,6 +14,8 @@
 struct glob {
     struct glob_branch *branches; /* owned */
     size_t count;
+    struct pcre2_real_match_data_8 *match;      /* owned */
+    struct pcre2_real_match_context_8 *context; /* owned */
     bool negates;
     bool is_empty; /* matches the empty path only */
 };

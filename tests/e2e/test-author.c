@@ -1,6 +1,8 @@
 /* test, dev and call --debug: each fault is found by its rule and by no other, sound plugins have
  * no findings, and a crash or a hang of a plugin ends nothing else. */
 #include <dirent.h>
+#include <glob.h>
+#include <limits.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -314,17 +316,18 @@ static void what_stays_after_a_reload_is_told(void **state) {
 
 static void the_bundled_plugins_have_no_findings(void **state) {
     (void)state;
-    const char *const names[] = {"archive", "calculator", "currency", "fetch",
-                                 "git",     "text",       "time",     "web_search"};
+    char pattern[PATH_MAX];
+    glob_t files;
     if (getenv("E2E_BUNDLED")[0] == '\0') {
         skip();
     }
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        yyjson_doc *doc = report(
-                RUN_WITH({.bare = true}, "test", plugin("E2E_BUNDLED", names[i]), "--json", FEW),
-                0);
+    (void)snprintf(pattern, sizeof pattern, "%s/*.so", getenv("E2E_BUNDLED"));
+    assert_int_equal(glob(pattern, 0, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        yyjson_doc *doc =
+                report(RUN_WITH({.bare = true}, "test", files.gl_pathv[i], "--json", FEW), 0);
         /* muparser's C interface ends the process where it gets no memory. */
-        bool warns = strcmp(names[i], "calculator") == 0;
+        bool warns = strstr(files.gl_pathv[i], "/calculator.so") != NULL;
         assert_int_equal(yyjson_get_uint(yyjson_doc_ptr_get(doc, "/warning")), warns);
         if (warns) {
             assert_verdict(doc, "out-of-memory", "warning");
@@ -332,6 +335,7 @@ static void the_bundled_plugins_have_no_findings(void **state) {
         assert_true(yyjson_get_uint(yyjson_doc_ptr_get(doc, "/passed")) > 17);
         yyjson_doc_free(doc);
     }
+    globfree(&files);
 }
 
 static void tools_that_need_consent_are_not_called(void **state) {

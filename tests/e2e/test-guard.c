@@ -893,6 +893,19 @@ static void data_is_private_and_made_by_the_host(void **state) {
     expect_raw("write", in_work("home/.local/share/toolrack/data/other", outside), "x", "EACCES");
 }
 
+static void a_plugin_is_told_what_was_granted(void **state) {
+    char path[512];
+    char told[700];
+    (void)state;
+    open_host("\"env\"");
+    expect_raw("told", "", "", "done"); /* nothing */
+    toolrack_close(host);
+    open_host("\"write:${data}\"");
+    (void)describe("/capabilities/2/path", path);
+    (void)snprintf(told, sizeof told, "write own %s", path);
+    expect_raw("told", "", "", told);
+}
+
 /* Its own, and that of no other, also below a granted home. */
 static void data_is_there_beside_a_granted_home(void **state) {
     char path[512];
@@ -1099,6 +1112,7 @@ int main(void) {
             TEST(a_run_path_out_of_the_folder_of_the_copy_is_refused),
             TEST(folders_of_the_loaders_variables_are_expanded),
             TEST(data_is_private_and_made_by_the_host),
+            TEST(a_plugin_is_told_what_was_granted),
             TEST(data_is_there_beside_a_granted_home),
             TEST(no_local_socket_is_reached),
             TEST(no_descriptor_reaches_the_host),

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <toolrack/ext/paths.h>
 #include <toolrack/plugin.h>
 #include <unistd.h>
 
@@ -167,6 +168,28 @@ static int try_run_memory(const char *path, const char *argument, char *out) {
     return fd < 0 ? -1 : try_run(name, argument, out);
 }
 
+static const struct tr_paths_host *paths;
+
+static tr_status open_greedy(struct tr_host *host) {
+    paths = tr_host_get_extension(host, TR_EXT_PATHS);
+    return TR_OK;
+}
+
+/* What the host says was granted. */
+static int try_told(const char *path, const char *to, char *out) {
+    struct tr_path granted;
+    size_t used = 0;
+    (void)path;
+    (void)to;
+    for (uint64_t i = 0; used < TEXT_MAX && tr_path_get(paths, i, &granted); i++) {
+        int more = snprintf(out + used, TEXT_MAX - used, "%s%s%s%s", i > 0 ? "\n" : "",
+                            (granted.flags & TR_PATH_WRITES) != 0 ? "write " : "read ",
+                            (granted.flags & TR_PATH_OWN) != 0 ? "own " : "", granted.path);
+        used += more > 0 ? (size_t)more : 0;
+    }
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*run)(const char *path, const char *to, char *out);
@@ -175,7 +198,7 @@ static const struct {
         {"stat", try_stat},       {"make", try_make},   {"rename", try_rename},
         {"remove", try_remove},   {"local", try_local}, {"socket", try_socket},
         {"connect", try_connect}, {"run", try_run},     {"run_memory", try_run_memory},
-        {"send", try_send},
+        {"send", try_send},       {"told", try_told},
 };
 
 static tr_status greedy_try(struct tr_call *call) {
@@ -194,7 +217,7 @@ static tr_status greedy_try(struct tr_call *call) {
 }
 TR_JSON_TOOL(greedy_try, "Try to get at the host", TR_SCHEMA({"type" : "object"}))
 
-TR_PLUGIN(("greedy",
+TR_PLUGIN(("greedy", .open = open_greedy,
            TR_CAPABILITIES(TR_WRITES("${home}"), TR_READS("${home}"), TR_WRITES("${data}"),
                            TR_READS("${setting:path}"), TR_WRITES("${setting:path}"),
                            TR_CONNECTS("*"), TR_CONNECTS("udp"), TR_SPAWNS(INMATE))),

@@ -35,7 +35,8 @@ export class Server {
         this.last = 0;
         this.errors = '';
         this.child.stderr.on('data', (data) => { this.errors = (this.errors + data).slice(-4000); });
-        createInterface({input: this.child.stdout}).on('line', (line) => this.take(JSON.parse(line)));
+        this.lines = createInterface({input: this.child.stdout}).on('line', (line) => this.raw ?? this.take(JSON.parse(line)));
+        this.child.stdout.on('data', (data) => this.raw?.(data)); // of who reads bytes, such as a benchmark
     }
 
     take(message) {

@@ -7,6 +7,7 @@
 #include <iconv.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
+#include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -228,6 +229,13 @@ ATTEMPT(truncate_readable) {
 ATTEMPT(empty_readable) {
     char path[PATH_ROOM];
     return try_open(below(scene->readable, "file", path), O_RDONLY | O_TRUNC);
+}
+
+/* A filter cannot read its flags. */
+ATTEMPT(empty_readable_beneath) {
+    struct open_how how = {.flags = O_RDONLY | O_TRUNC | O_CLOEXEC, .resolve = RESOLVE_BENEATH};
+    CLEANUP(closep) int folder = open(scene->readable, O_PATH | O_CLOEXEC);
+    return TRY((int)syscall(SYS_openat2, folder, "file", &how, sizeof how));
 }
 
 ATTEMPT(move_out) {
@@ -1360,6 +1368,7 @@ static const struct attempt attempts[] = {
         THIS(remove_readable, GRANT_READ | W),
         THIS(truncate_readable, GRANT_READ | W),
         THIS(empty_readable, GRANT_READ | W),
+        THIS(empty_readable_beneath, GRANT_READ | W),
         THIS(move_out, W),
         THIS(write_inside, W),
         THIS(make_fifo, W),
@@ -1814,6 +1823,7 @@ static void test_nothing_can_be_hidden(void **state) {
 static void test_files_by_seccomp(void **state) {
     expect(*state, "truncate_readable", sandbox_landlock_version() >= 3 ? EACCES : EPERM);
     expect(*state, "empty_readable", EPERM);
+    expect(*state, "empty_readable_beneath", sandbox_landlock_version() >= 3 ? EACCES : ENOSYS);
     expect(*state, "make_fifo", EPERM);
     expect(*state, "change_mode", EPERM);
     expect(*state, "change_times", EPERM);
