@@ -79,10 +79,25 @@ static size_t next_character(const unsigned char *data, size_t left, bool *ret_v
     return length;
 }
 
+/* How many bytes are ASCII: most texts are little else. */
+static size_t ascii_length(const char *data, size_t length) {
+    size_t at = 0;
+    for (uint64_t bytes; at + sizeof bytes <= length; at += sizeof bytes) {
+        memcpy(&bytes, data + at, sizeof bytes);
+        if ((bytes & UINT64_C(0x8080808080808080)) != 0) {
+            break;
+        }
+    }
+    while (at < length && (unsigned char)data[at] < 0x80) {
+        at++;
+    }
+    return at;
+}
+
 void text_add_utf8(struct text *text, const char *data, size_t length) {
     size_t begin = 0; /* of what is valid and not added yet */
     size_t at = 0;
-    while (at < length) {
+    while ((at += ascii_length(data + at, length - at)) < length) {
         bool valid;
         size_t size = next_character((const unsigned char *)data + at, length - at, &valid);
         if (!valid) {

@@ -161,13 +161,13 @@ static tr_status open_nodes(struct tr_call *call) {
 }
 
 /* clang-format off */
-#define ENTITIES TR_SCHEMA({"type": "array", "description": "Entities", "items": {"type": "object", "properties": {             \
+#define ENTITIES TR_SCHEMA({"type": "array", "description": "What to remember, each with its name", "items": {"type": "object", "properties": {             \
     "name": {"type": "string", "description": "Its name, by which it is known: once in the graph"},  \
     "entityType": {"type": "string", "description": "What it is, such as person or project"},        \
     "observations": {"type": "array", "items": {"type": "string"},                                   \
                      "description": "What is known of it, a fact each"}                              \
     }, "required": ["name", "entityType", "observations"]}})
-#define RELATIONS TR_SCHEMA({"type": "array", "description": "Relations of entities", "items": {"type": "object", "properties": {            \
+#define RELATIONS TR_SCHEMA({"type": "array", "description": "How entities are related, a pair each", "items": {"type": "object", "properties": {            \
     "from": {"type": "string", "description": "Name of the entity that it goes out from"},           \
     "to": {"type": "string", "description": "Name of the entity that it leads to"},                  \
     "relationType": {"type": "string",                                                               \
