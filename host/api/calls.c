@@ -119,28 +119,31 @@ int toolrack_call(struct toolrack *host, const char *name, const char *arguments
                   const struct toolrack_call_options *options, struct toolrack_result **ret,
                   struct toolrack_error *err) {
     HOST_SCOPE(host);
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
-    if (tool == NULL) {
+    CLEANUP(tool_let_go)
+    struct tool_hold hold = registry_hold(host->registry, name, HOST_HERE(host));
+    if (hold.tool == NULL) {
         return registry_not_called(host->registry, name, err);
     }
-    return calls_make(host, name, tool, arguments, length_of(arguments), NULL, options, ret, err);
+    return calls_make(host, name, hold.tool, arguments, length_of(arguments), NULL, options, ret,
+                      err);
 }
 
 int toolrack_submit(struct toolrack *host, const char *name, const char *arguments,
                     const struct toolrack_call_options *options, toolrack_done *done, void *user,
                     struct toolrack_call **ret, struct toolrack_error *err) {
     HOST_SCOPE(host);
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = registry_get(host->registry, name);
-    if (tool == NULL) {
+    CLEANUP(tool_let_go)
+    struct tool_hold hold = registry_hold(host->registry, name, HOST_HERE(host));
+    if (hold.tool == NULL) {
         return registry_not_called(host->registry, name, err);
     }
     int code = host_check_process(host, err);
     if (code < 0) {
         return code;
     }
-    struct call_time time = begin(host, tool, options);
+    struct call_time time = begin(host, hold.tool, options);
     /* For the app a job is a struct toolrack_call. */
-    return pool_submit(host->pool, name, tool, arguments, length_of(arguments), options, &time,
+    return pool_submit(host->pool, name, hold.tool, arguments, length_of(arguments), options, &time,
                        done, user, (struct job **)ret, err);
 }
 

@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json-pointer.h"
-#include "base/thread.h"
 #include "base/utf8.h"
 #include "schema/secret.h"
 #include "schema/tolerate.h"
@@ -1017,13 +1016,8 @@ static void note_cpu(struct call *call, uint64_t cpu_ns) {
     }
 }
 
-/* The place of this thread. */
-static struct call_place *place_in(const struct call_host *host) {
-    return host->places != NULL ? &host->places[thread_number() % CALL_PLACES] : NULL;
-}
-
 struct call_place *call_host_enter(const struct call_host *host) {
-    struct call_place *place = place_in(host);
+    struct call_place *place = host->places != NULL ? &host->places[shard_here()] : NULL;
     if (place != NULL) {
         (void)atomic_fetch_add_explicit(&place->uses, 1, memory_order_relaxed);
     }
@@ -1032,14 +1026,14 @@ struct call_place *call_host_enter(const struct call_host *host) {
 
 uint32_t call_host_uses(const struct call_host *host) {
     uint32_t uses = 0;
-    for (unsigned i = 0; host->places != NULL && i < CALL_PLACES; i++) {
+    for (unsigned i = 0; host->places != NULL && i < SHARD_COUNT; i++) {
         uses += atomic_load_explicit(&host->places[i].uses, memory_order_acquire);
     }
     return uses;
 }
 
-static struct call_place *enter(const struct call_host *host) {
-    struct call_place *place = place_in(host);
+static struct call_place *enter(const struct call_host *host, unsigned here) {
+    struct call_place *place = host->places != NULL ? &host->places[here] : NULL;
     if (place != NULL) {
         (void)atomic_fetch_add_explicit(&place->calls, 1, memory_order_relaxed);
     }
@@ -1054,7 +1048,7 @@ static void leave(struct call_place *place) {
 
 uint32_t call_running(const struct call_host *host) {
     uint32_t running = 0;
-    for (unsigned i = 0; host->places != NULL && i < CALL_PLACES; i++) {
+    for (unsigned i = 0; host->places != NULL && i < SHARD_COUNT; i++) {
         running += atomic_load_explicit(&host->places[i].calls, memory_order_relaxed);
     }
     return running;
@@ -1062,7 +1056,8 @@ uint32_t call_running(const struct call_host *host) {
 
 int call_run(struct call *call, const char *arguments, size_t length, struct toolrack_result **ret,
              struct toolrack_error *err) {
-    struct call_place *place = enter(call->host);
+    call->here = shard_here();
+    struct call_place *place = enter(call->host, call->here);
     bool is_here = !call_is_isolated(call->tool); /* a worker reports itself what a call used */
     bool measures = is_here && is_measured(call);
     uint64_t cpu_from_ns = measures ? read_cpu() : cpu_seen_ns;
@@ -1117,7 +1112,8 @@ static const struct call_cost unmeasured = {.cpu_ns = CALL_UNMEASURED, .memory =
 static void record(const struct call_host *host, const struct call_ending *ending) {
     /* A call that asks for something goes on in another one, which counts. */
     if (ending->result != NULL || ending->err->code != TOOLRACK_E_INPUT_REQUIRED) {
-        registration_record(ending->tool->reg, ending->result == NULL, ending->duration_ns);
+        registration_record(ending->tool->reg, ending->here, ending->result == NULL,
+                            ending->duration_ns);
     }
     if (host->record != NULL) {
         host->record(host->user, ending);
@@ -1138,6 +1134,7 @@ uint64_t call_record(const struct call *call, const char *arguments, size_t leng
                                  .started_ns = call->started_ns,
                                  .duration_ns = duration_ns,
                                  .cost = cost != NULL ? *cost : unmeasured,
+                                 .here = call->gate == NULL ? call->here : shard_here(),
                                  .ran = atomic_load_explicit(&call->ran, memory_order_relaxed)});
     return duration_ns;
 }
@@ -1155,5 +1152,6 @@ void call_record_refused(const struct call_host *host, struct toolrack_tool *too
                                        .err = err,
                                        .started_ns = started_ns != 0 ? started_ns : now_ns,
                                        .duration_ns = started_ns != 0 ? now_ns - started_ns : 0,
-                                       .cost = unmeasured});
+                                       .cost = unmeasured,
+                                       .here = shard_here()});
 }

@@ -37,7 +37,8 @@ struct call_ending {
     uint64_t started_ns;
     uint64_t duration_ns;
     struct call_cost cost;
-    bool ran; /* the tool itself ran: else a failure is not its own */
+    bool ran;      /* the tool itself ran: else a failure is not its own */
+    unsigned here; /* as of shard_here(), for what is counted */
 };
 
 /* When a call began, and how long it may take. */
@@ -55,12 +56,10 @@ static inline uint64_t call_time_deadline_ns(const struct call_time *time) {
 /* How often a file may be replaced between reading and copying before its call fails. */
 #define CALL_RENEWED_MAX 8u
 
-/* Calls inside call_run(): a thread counts in a place that few others use, so that many threads do
- * not wait for one cache line. What a place has is right at any time, since the same thread adds
- * and takes away. */
-#define CALL_PLACES 16u
+/* Calls inside call_run(), for each CPU (base/shard.h). What a place has is right at any time,
+ * since the same thread adds and takes away. */
 struct call_place {
-    _Alignas(64) atomic_uint calls;
+    _Alignas(SHARD_ALIGN) atomic_uint calls;
     atomic_uint uses; /* threads inside functions of the host: call_host_enter() */
 };
 
@@ -92,7 +91,7 @@ struct call_host {
     /* A call has ended: called once for each call that found its tool, also if it was refused; on
      * the thread that ends the call, perhaps with locks of the pool held: it must not wait. */
     void (*record)(void *user, const struct call_ending *ending);
-    struct call_place *places; /* CALL_PLACES of them; NULL: running calls are not counted */
+    struct call_place *places; /* SHARD_COUNT of them; NULL: running calls are not counted */
     /* Set once, when the host begins to close: a call on its caller's thread is cancelled by it. */
     atomic_bool closing;
     void *user;
@@ -149,6 +148,7 @@ struct call {
     struct call_cost cost; /* set by the thread that runs it, at its end */
     atomic_uint_fast64_t cpu_from_ns; /* of a job: the clock of its thread when it began, set after
                                        * `thread`; 0: it has not begun */
+    unsigned here; /* as of shard_here() when it began to run, on its own thread */
     pthread_t thread;
     struct call_gate *gate; /* NULL: runs on its caller's thread */
     /* Called before each step; false: do not take it, the call is not wanted any more. NULL: always

@@ -6,6 +6,7 @@
 #include "base/lock.h"
 #include "base/object.h"
 #include "base/ring.h"
+#include "base/shard.h"
 #include "record/record.h"
 #include "record/subject.h"
 
@@ -17,6 +18,12 @@ enum record_loss {
     RECORD_LOSSES
 };
 
+/* What calls without a line, or before they have one, count: for each CPU (base/shard.h). */
+struct record_place {
+    _Alignas(SHARD_ALIGN) atomic_uint lines_left; /* that were counted in `logged_ns` */
+    atomic_uint_fast64_t lost[RECORD_LOSSES];
+};
+
 struct record {
     uint32_t magic; /* RECORD_MAGIC */
     struct record_options options;
@@ -24,7 +31,8 @@ struct record {
     atomic_uint ring_count; /* 0: no call has ended yet */
     struct store_writer_source source;
     uint64_t line_ns; /* between two lines, by "per_second" */
-    atomic_uint_fast64_t logged_ns;
+    _Alignas(SHARD_ALIGN) atomic_uint_fast64_t logged_ns;
+    struct record_place places[SHARD_COUNT];
 
     struct lock write_lock; /* held to read the rings and write to the store */
     uint64_t unwritten;     /* lines that could not be written; this and the next two are guarded by
@@ -37,8 +45,6 @@ struct record {
     struct meter *meters; /* as subjects, only added until the record is destroyed */
     struct meter *shared_meter;
     unsigned meter_count;
-
-    atomic_uint_fast64_t lost[RECORD_LOSSES];
 };
 
 #define RECORD_MAGIC 0x64636572u

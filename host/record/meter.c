@@ -10,26 +10,54 @@ static const uint64_t bounds_ns[METER_BOUNDS] = {
         100000000, 500000000, 1000000000, 5000000000, 10000000000, 30000000000, 60000000000};
 
 struct meter *meter_create(const char *name) {
-    struct meter *meter = calloc(1, sizeof *meter + strlen(name) + 1);
-    if (meter != NULL) {
-        (void)strcpy(meter->name, name);
+    struct meter *meter = aligned_alloc(_Alignof(struct meter), sizeof *meter);
+    if (meter == NULL) {
+        return NULL;
+    }
+    memset(meter, 0, sizeof *meter);
+    meter->name = strdup(name);
+    if (meter->name == NULL) {
+        free(meter);
+        return NULL;
     }
     return meter;
 }
 
+void meter_free(struct meter *meter) {
+    if (meter != NULL) {
+        shards_finish(&meter->shards);
+        free(meter->name);
+        free(meter);
+    }
+}
+
 void meter_count(struct meter *meter, const struct call_ending *ending) {
+    struct meter_counts *counts =
+            shards_own(&meter->shards, ending->here, &meter->counts, sizeof *counts);
     unsigned class = 0;
     while (class < METER_BOUNDS && ending->duration_ns > bounds_ns[class]) {
         class ++;
     }
-    (void)atomic_fetch_add_explicit(&meter->total_ns, ending->duration_ns, memory_order_relaxed);
-    (void)atomic_fetch_add_explicit(&meter->times[class], 1, memory_order_relaxed);
+    (void)atomic_fetch_add_explicit(&counts->total_ns, ending->duration_ns, memory_order_relaxed);
+    (void)atomic_fetch_add_explicit(&counts->times[class], 1, memory_order_relaxed);
     if (ending->result == NULL) {
         int code = -(int)ending->err->code;
         unsigned index = code > 0 && code < (int)METER_CODES ? (unsigned)code : 0;
         /* After the call itself: who reads errors first never sees more of them than calls. */
-        (void)atomic_fetch_add_explicit(&meter->errors[index], 1, memory_order_release);
+        (void)atomic_fetch_add_explicit(&counts->errors[index], 1, memory_order_release);
     }
+}
+
+/* What all CPUs have counted of the errors with a code, or of the calls of a class. */
+static uint64_t sum(const struct meter *meter, size_t offset) {
+    const struct meter_counts *counts;
+    uint64_t all = 0;
+    for (unsigned at = 0;
+         (counts = shards_next(&meter->shards, (void *)(uintptr_t)&meter->counts, &at)) != NULL;) {
+        const void *count = (const char *)counts + offset;
+        all += atomic_load_explicit((const atomic_uint_fast64_t *)count, memory_order_acquire);
+    }
+    return all;
 }
 
 static void describe(const struct meter *meter, yyjson_mut_doc *doc, yyjson_mut_val *list) {
@@ -37,7 +65,8 @@ static void describe(const struct meter *meter, yyjson_mut_doc *doc, yyjson_mut_
     document_add_text(doc, row, "tool", meter->name[0] != '\0' ? meter->name : NULL);
     yyjson_mut_val *errors = yyjson_mut_obj_add_obj(doc, row, "errors");
     for (unsigned i = 0; i < METER_CODES; i++) {
-        uint64_t count = atomic_load_explicit(&meter->errors[i], memory_order_acquire);
+        uint64_t count = sum(meter, offsetof(struct meter_counts, errors) +
+                                            i * sizeof meter->counts.errors[0]);
         if (count > 0) {
             const char *name = i > 0 ? toolrack_code_name(-(int)i) : "Unknown";
             (void)yyjson_mut_obj_add_uint(doc, errors, name, count);
@@ -46,13 +75,14 @@ static void describe(const struct meter *meter, yyjson_mut_doc *doc, yyjson_mut_
     yyjson_mut_val *times = yyjson_mut_obj_add_arr(doc, row, "times");
     uint64_t calls = 0;
     for (unsigned i = 0; i <= METER_BOUNDS; i++) {
-        uint64_t count = atomic_load_explicit(&meter->times[i], memory_order_relaxed);
+        uint64_t count = sum(meter, offsetof(struct meter_counts, times) +
+                                            i * sizeof meter->counts.times[0]);
         (void)yyjson_mut_arr_add_uint(doc, times, count);
         calls += count;
     }
     (void)yyjson_mut_obj_add_uint(doc, row, "calls", calls);
     (void)yyjson_mut_obj_add_uint(doc, row, "total_ns",
-                                  atomic_load_explicit(&meter->total_ns, memory_order_relaxed));
+                                  sum(meter, offsetof(struct meter_counts, total_ns)));
 }
 
 void meters_describe(const struct meter *first, yyjson_mut_doc *doc, yyjson_mut_val *root) {

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <yyjson.h>
 
+#include "base/shard.h"
 #include "call/call.h"
 
 /* Names that have a meter of their own: those that are called first. All others share one. */
@@ -18,16 +19,24 @@
 /* Codes of errors, by their negative number; 0 is for any other. */
 #define METER_CODES     16u
 
-struct meter {
-    struct meter *next;
-    atomic_uint_fast64_t total_ns;
+/* For each CPU. */
+struct meter_counts {
+    _Alignas(SHARD_ALIGN) atomic_uint_fast64_t total_ns;
     atomic_uint_fast64_t times[METER_BOUNDS + 1]; /* calls of each class: their sum is all calls */
     atomic_uint_fast64_t errors[METER_CODES];
-    char name[]; /* "": of all that have none of their own */
+};
+
+struct meter {
+    struct meter *next;
+    char *name; /* "": of all that have none of their own */
+    struct shards shards;
+    struct meter_counts counts; /* the first shard */
 };
 
 /** NULL when out of memory. */
 struct meter *meter_create(const char *name);
+/** NULL is ignored. */
+void meter_free(struct meter *meter);
 
 /** Count a call that has ended. [any-thread] */
 void meter_count(struct meter *meter, const struct call_ending *ending);

@@ -1,7 +1,7 @@
 /* record.h - the record of calls: from the path of calls to the store, and back as a report.
  *
- * The thread that ends a call copies the logged data into a ring (base/ring.h). There are several
- * rings, so that threads seldom use the same one. The store's writer (store/writer.h) empties the
+ * The thread that ends a call copies the logged data into a ring (base/ring.h). Each CPU has its
+ * own, so that two threads seldom use the same one. The store's writer (store/writer.h) empties the
  * rings: it masks secrets, counts calls and writes lines in batches. No call waits for this: a call
  * that finds all rings full is counted but not logged.
  *
@@ -29,10 +29,11 @@
 #include "store/writer.h"
 #include "toolrack/records.h"
 
-/* Most rings; there is one for each CPU, rounded down to a power of two. */
-#define RECORD_RINGS_MAX         8u
-/* About 2,500 lines. Pages that were never written take no memory: so all rings take at most 4 MiB
- * in a burst, and a quarter of that after it. */
+/* Most rings; there is one for each CPU, rounded up to a power of two: the two threads that write a
+ * ring at once write the same lines of the cache. */
+#define RECORD_RINGS_MAX         64u
+/* About 2,500 lines. Pages that were never written take no memory: so each ring that a CPU has used
+ * takes at most this in a burst, and a quarter of it after that. */
 #define RECORD_RING_SIZE         (512u * 1024)
 /* So many bytes wake the writer; the rest is for calls that end until it has emptied the ring. */
 #define RECORD_RING_FILLING      (RECORD_RING_SIZE / 4)
@@ -44,6 +45,8 @@
  * people, and push older lines out of the log. */
 #define RECORD_PER_SECOND        1000u
 #define RECORD_AT_ONCE           16384u
+/* So many of them are taken together by a CPU. */
+#define RECORD_LINES_TAKEN       64u
 /* How much of the log is kept by default. */
 #define RECORD_DAYS_DEFAULT      30u
 #define RECORD_MEGABYTES_DEFAULT 256u

@@ -25,13 +25,14 @@
 
 /* ------------------------------------------------------------- path of calls */
 
-/* Use a power of two of the rings that could be allocated, so that a mask gives a thread its
- * ring. */
+/* A power of two, so that a mask gives a CPU its ring; fewer if there is no memory. */
 static unsigned make_rings(struct ring *rings) {
-    unsigned wanted = thread_cpu_count();
+    unsigned wanted = 1;
     unsigned made = 0;
     unsigned count = 1;
-    wanted = wanted < RECORD_RINGS_MAX ? wanted : RECORD_RINGS_MAX;
+    while (wanted < thread_cpu_count() && wanted < RECORD_RINGS_MAX) {
+        wanted *= 2;
+    }
     while (made < wanted && ring_init(&rings[made], RECORD_RING_SIZE)) {
         made++;
     }
@@ -102,18 +103,34 @@ static bool is_filling(struct ring *ring) {
     return ring_used(ring) > RECORD_RING_FILLING;
 }
 
+/* Take a line from those that were counted for this CPU. */
+static bool take_counted(struct record_place *place) {
+    unsigned left = atomic_load_explicit(&place->lines_left, memory_order_relaxed);
+    while (left > 0 &&
+           !atomic_compare_exchange_weak_explicit(&place->lines_left, &left, left - 1,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+    return left > 0;
+}
+
 /* Count a line of the log. False: there were as many in this second as are wanted, and more at once
- * than may be: `logged_ns` is ahead of the clock by what was logged too early. */
-static bool count_line(struct record *record, uint64_t now_ns) {
+ * than may be: `logged_ns` is ahead of the clock by what was logged too early. Of this line of the
+ * cache, which all CPUs write, a CPU takes RECORD_LINES_TAKEN lines of the log at once. */
+static bool count_line(struct record *record, struct record_place *place, uint64_t now_ns) {
+    if (take_counted(place)) {
+        return true;
+    }
     uint_fast64_t logged_ns = atomic_load_explicit(&record->logged_ns, memory_order_relaxed);
     uint64_t next_ns;
     do {
-        if (logged_ns > now_ns + RECORD_AT_ONCE * record->line_ns) {
+        next_ns = (logged_ns > now_ns ? logged_ns : now_ns) + RECORD_LINES_TAKEN * record->line_ns;
+        if (next_ns > now_ns + RECORD_AT_ONCE * record->line_ns) {
             return false;
         }
-        next_ns = (logged_ns > now_ns ? logged_ns : now_ns) + record->line_ns;
     } while (!atomic_compare_exchange_weak_explicit(&record->logged_ns, &logged_ns, next_ns,
                                                     memory_order_relaxed, memory_order_relaxed));
+    (void)atomic_fetch_add_explicit(&place->lines_left, RECORD_LINES_TAKEN - 1,
+                                    memory_order_relaxed);
     return true;
 }
 
@@ -121,21 +138,26 @@ static bool count_line(struct record *record, uint64_t now_ns) {
  * which health sees that the tool does not fail again and again. */
 static bool is_logged(struct record *record, struct subject *subject,
                       const struct call_ending *ending) {
+    bool has_failed = atomic_load_explicit(&subject->has_failed, memory_order_relaxed);
     if (ending->result == NULL) {
-        atomic_store_explicit(&subject->has_failed, true, memory_order_relaxed);
+        if (!has_failed) { /* else its line would go from CPU to CPU */
+            atomic_store_explicit(&subject->has_failed, true, memory_order_relaxed);
+        }
         return true;
     }
-    bool ends_failures = atomic_load_explicit(&subject->has_failed, memory_order_relaxed) &&
-                         atomic_exchange(&subject->has_failed, false);
-    return count_line(record, ending->started_ns + ending->duration_ns) || ends_failures;
+    bool ends_failures = has_failed && atomic_exchange(&subject->has_failed, false);
+    return count_line(record, &record->places[ending->here],
+                      ending->started_ns + ending->duration_ns) ||
+           ends_failures;
 }
 
 static void count_only(struct record *record, struct subject *subject,
                        const struct call_ending *ending, enum record_loss why) {
     struct figures figures;
     line_measure(ending, &figures);
-    subject_count(subject, &figures, false);
-    (void)atomic_fetch_add_explicit(&record->lost[why], 1, memory_order_relaxed);
+    subject_count(subject, ending->here, &figures, false);
+    (void)atomic_fetch_add_explicit(&record->places[ending->here].lost[why], 1,
+                                    memory_order_relaxed);
 }
 
 /* What goes on in another call counts there. */
@@ -160,14 +182,13 @@ void record_note(struct record *record, const struct call_ending *ending) {
     }
     struct line_strings strings;
     line_collect(subject, ending, &strings);
-    /* Use the thread's own ring, or the next ring with room: so a burst of one thread can fill all
+    /* Use the CPU's own ring, or the next ring with room: so a burst of one thread can fill all
      * rings. */
     unsigned count = atomic_load_explicit(&record->ring_count, memory_order_relaxed);
-    unsigned first = thread_number(); /* so threads are assigned to rings in turn */
     struct ring *ring = NULL;
     struct line *line = NULL;
     for (unsigned i = 0; line == NULL && i < count; i++) {
-        ring = &record->rings[(first + i) & (count - 1)];
+        ring = &record->rings[(ending->here + i) & (count - 1)];
         line = ring_reserve(ring, sizeof *line + strings.size);
     }
     if (line == NULL) {
@@ -212,7 +233,7 @@ static void batch_finish(struct batch *batch) {
 static void take_line(struct batch *batch, const struct line *line) {
     struct subject *subject = line->subject;
     struct store_call *call = &batch->calls[batch->count++];
-    subject_count(subject, &line->figures, true);
+    subject_count(subject, shard_here(), &line->figures, true);
     *call = line_read(line, batch->wall_ns, &batch->arena, &batch->no_memory);
     if (!line->figures.hindered && !line->figures.is_uncounted) {
         batch->outcomes[batch->outcome_count++] = (struct health_outcome){
@@ -375,7 +396,7 @@ static int write_batch(struct record *record, bool *ret_more, struct toolrack_er
     int code = write_rows(&record->options, &batch, err);
     tell(record, &batch, code, err);
     if (code < 0) {
-        (void)atomic_fetch_add(&record->lost[LOST_UNWRITTEN],
+        (void)atomic_fetch_add(&record->places[0].lost[LOST_UNWRITTEN],
                                record->options.keeps_lines ? batch.count : 0);
         give_statistics_back(&batch);
         return code;
@@ -423,7 +444,11 @@ void record_describe(struct record *record, yyjson_mut_doc *doc, yyjson_mut_val 
     meters_describe(first, doc, root);
     yyjson_mut_val *lost = yyjson_mut_obj_add_obj(doc, root, "unlogged");
     for (size_t i = 0; i < RECORD_LOSSES; i++) {
-        (void)yyjson_mut_obj_add_uint(doc, lost, losses[i], atomic_load(&record->lost[i]));
+        uint64_t sum = 0;
+        for (size_t k = 0; k < SHARD_COUNT; k++) {
+            sum += atomic_load(&record->places[k].lost[i]);
+        }
+        (void)yyjson_mut_obj_add_uint(doc, lost, losses[i], sum);
     }
 }
 
@@ -494,7 +519,7 @@ void record_destroy(struct record *record) {
     }
     while (record->meters != NULL) {
         struct meter *next = record->meters->next;
-        free(record->meters);
+        meter_free(record->meters);
         record->meters = next;
     }
     for (unsigned i = 0; i < record->ring_count; i++) {

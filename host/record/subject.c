@@ -7,7 +7,11 @@
 #include "schema/secret.h"
 
 struct subject *subject_create(const struct toolrack_tool *tool) {
-    CLEANUP(subject_freep) struct subject *subject = calloc(1, sizeof *subject);
+    CLEANUP(subject_freep)
+    struct subject *subject = aligned_alloc(_Alignof(struct subject), sizeof *subject);
+    if (subject != NULL) {
+        memset(subject, 0, sizeof *subject);
+    }
     const char *name = toolrack_tool_name(tool);
     const char *version = toolrack_tool_version(tool);
     const char *plugin = tool->reg->plugin->identity_text;
@@ -22,7 +26,6 @@ struct subject *subject_create(const struct toolrack_tool *tool) {
     at = stpcpy(at, version) + 1;
     subject->plugin = at;
     (void)stpcpy(at, plugin);
-    atomic_init(&subject->tally.first_ns, UINT64_MAX);
     atomic_init(&subject->has_failed, true); /* perhaps in another process */
     return STEAL(subject);
 }
@@ -31,6 +34,7 @@ void subject_free(struct subject *subject) {
     if (subject != NULL) {
         yyjson_doc_free(subject->schema);
         yyjson_doc_free(subject->result_schema);
+        shards_finish(&subject->shards);
         free(subject->last_error);
         free(subject->tool);
         free(subject);
@@ -65,19 +69,12 @@ static void raise(atomic_uint_fast64_t *largest, uint64_t value) {
     }
 }
 
-static void lower(atomic_uint_fast64_t *smallest, uint64_t value) {
-    uint_fast64_t now = atomic_load_explicit(smallest, memory_order_relaxed);
-    while (value < now &&
-           !atomic_compare_exchange_weak_explicit(smallest, &now, value, memory_order_relaxed,
-                                                  memory_order_relaxed)) {
-    }
-}
-
-void subject_count(struct subject *subject, const struct figures *figures, bool logged) {
-    struct tally *tally = &subject->tally;
+void subject_count(struct subject *subject, unsigned here, const struct figures *figures,
+                   bool logged) {
     if (figures->is_uncounted) {
         return;
     }
+    struct tally *tally = shards_own(&subject->shards, here, &subject->tally, sizeof *tally);
     add(&tally->failures, figures->code < 0);
     add(&tally->hindered, figures->hindered);
     add(&tally->unlogged, !logged);
@@ -93,7 +90,7 @@ void subject_count(struct subject *subject, const struct figures *figures, bool 
     }
     add(&tally->bytes_in, figures->bytes_in);
     add(&tally->bytes_out, figures->bytes_out);
-    lower(&tally->first_ns, figures->started_ns);
+    raise(&tally->first_ns, ~figures->started_ns);
     raise(&tally->last_ns, figures->started_ns);
     add(&tally->times[store_time_bucket(figures->duration_ns)], 1);
     /* Last: a thread that takes this count also sees everything that was added for it. */
@@ -104,38 +101,69 @@ static uint64_t take(atomic_uint_fast64_t *sum) {
     return atomic_exchange_explicit(sum, 0, memory_order_acquire);
 }
 
+/* Take what one CPU has counted.
+ * @param ret_times  NULL: the times stay for the next write */
+static void take_tally(struct tally *tally, struct store_statistics *ret, uint64_t *ret_times,
+                       uint64_t *ret_first_ns, uint64_t *ret_last_ns) {
+    uint64_t calls = take(&tally->calls); /* first, as subject_count() adds it last */
+    uint64_t max_ns = take(&tally->max_ns);
+    uint64_t last_ns = take(&tally->last_ns);
+    uint64_t first_ns = ~take(&tally->first_ns);
+    ret->calls += calls;
+    ret->failures += take(&tally->failures);
+    ret->hindered += take(&tally->hindered);
+    ret->unlogged += take(&tally->unlogged);
+    ret->total_ns += take(&tally->total_ns);
+    ret->max_ns = max_ns > ret->max_ns ? max_ns : ret->max_ns;
+    ret->cpu_calls += take(&tally->cpu_calls);
+    ret->cpu_ns += take(&tally->cpu_ns);
+    ret->memory_calls += take(&tally->memory_calls);
+    ret->memory += take(&tally->memory);
+    ret->bytes_in += take(&tally->bytes_in);
+    ret->bytes_out += take(&tally->bytes_out);
+    *ret_first_ns = first_ns < *ret_first_ns ? first_ns : *ret_first_ns;
+    *ret_last_ns = last_ns > *ret_last_ns ? last_ns : *ret_last_ns;
+    for (uint32_t i = 0; ret_times != NULL && i < STORE_TIME_BUCKETS; i++) {
+        if (atomic_load_explicit(&tally->times[i], memory_order_relaxed) != 0) {
+            ret_times[i] += take(&tally->times[i]);
+        }
+    }
+}
+
+static struct tally *next_tally(struct subject *subject, unsigned *at) {
+    return shards_next(&subject->shards, &subject->tally, at);
+}
+
+bool subject_has_calls(struct subject *subject) {
+    struct tally *tally;
+    bool has = false;
+    for (unsigned at = 0; !has && (tally = next_tally(subject, &at)) != NULL;) {
+        has = atomic_load_explicit(&tally->calls, memory_order_relaxed) > 0;
+    }
+    return has;
+}
+
 struct store_statistics subject_take(struct subject *subject, struct arena *arena,
                                      int64_t wall_ns) {
-    struct tally *tally = &subject->tally;
-    uint64_t calls = take(&tally->calls); /* first, as subject_count() adds it last */
     struct store_statistics taken = {.tool = subject->tool,
                                      .version = subject->version,
                                      .plugin = subject->plugin,
-                                     .calls = calls,
-                                     .failures = take(&tally->failures),
-                                     .hindered = take(&tally->hindered),
-                                     .unlogged = take(&tally->unlogged),
-                                     .total_ns = take(&tally->total_ns),
-                                     .max_ns = take(&tally->max_ns),
-                                     .cpu_calls = take(&tally->cpu_calls),
-                                     .cpu_ns = take(&tally->cpu_ns),
-                                     .memory_calls = take(&tally->memory_calls),
-                                     .memory = take(&tally->memory),
-                                     .bytes_in = take(&tally->bytes_in),
-                                     .bytes_out = take(&tally->bytes_out),
                                      .last_error = subject->last_error,
                                      .last_error_ms = subject->last_error_ms};
-    uint64_t last_ns = take(&tally->last_ns);
-    uint64_t first_ns = atomic_exchange(&tally->first_ns, UINT64_MAX);
+    uint64_t counts[STORE_TIME_BUCKETS] = {0};
+    uint64_t first_ns = UINT64_MAX;
+    uint64_t last_ns = 0;
+    struct tally *tally;
+    struct store_time *times = arena_alloc(arena, STORE_TIME_BUCKETS * sizeof *times);
+    for (unsigned at = 0; (tally = next_tally(subject, &at)) != NULL;) {
+        take_tally(tally, &taken, times != NULL ? counts : NULL, &first_ns, &last_ns);
+    }
     first_ns = first_ns < last_ns ? first_ns : last_ns;
     taken.last_ms = (wall_ns + (int64_t)last_ns) / CLOCK_NS_PER_MS;
     taken.first_ms = (wall_ns + (int64_t)first_ns) / CLOCK_NS_PER_MS;
-    /* Without memory, the times stay for the next write. */
-    struct store_time *times = arena_alloc(arena, STORE_TIME_BUCKETS * sizeof *times);
     for (uint32_t i = 0; times != NULL && i < STORE_TIME_BUCKETS; i++) {
-        if (atomic_load_explicit(&tally->times[i], memory_order_relaxed) != 0) {
-            times[taken.time_count++] =
-                    (struct store_time){.bucket = i, .count = take(&tally->times[i])};
+        if (counts[i] != 0) {
+            times[taken.time_count++] = (struct store_time){.bucket = i, .count = counts[i]};
         }
     }
     taken.times = times;
@@ -156,7 +184,7 @@ void subject_give_back(struct subject *subject, const struct store_statistics *t
     add(&tally->memory, taken->memory);
     add(&tally->bytes_in, taken->bytes_in);
     add(&tally->bytes_out, taken->bytes_out);
-    lower(&tally->first_ns, (uint64_t)(taken->first_ms * CLOCK_NS_PER_MS - wall_ns));
+    raise(&tally->first_ns, ~(uint64_t)(taken->first_ms * CLOCK_NS_PER_MS - wall_ns));
     raise(&tally->last_ns, (uint64_t)(taken->last_ms * CLOCK_NS_PER_MS - wall_ns));
     for (uint32_t i = 0; i < taken->time_count; i++) {
         add(&tally->times[taken->times[i].bucket], taken->times[i].count);

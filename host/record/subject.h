@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/shard.h"
 #include "call/call.h"
 #include "record/meter.h"
 #include "store/statistics.h"
@@ -28,10 +29,10 @@ struct figures {
     bool is_uncounted; /* logged only: it goes on in another call, or is none of a tool */
 };
 
-/* The statistics of a tool's calls since the last write. Changed by the thread that reads the
- * rings, and by a call that finds all rings full. */
+/* The statistics of a tool's calls since the last write, for each CPU. Changed by the thread that
+ * reads the rings, and by a call that has no line. */
 struct tally {
-    atomic_uint_fast64_t calls;
+    _Alignas(SHARD_ALIGN) atomic_uint_fast64_t calls;
     atomic_uint_fast64_t failures;
     atomic_uint_fast64_t hindered;
     atomic_uint_fast64_t unlogged;
@@ -43,13 +44,13 @@ struct tally {
     atomic_uint_fast64_t memory;
     atomic_uint_fast64_t bytes_in;
     atomic_uint_fast64_t bytes_out;
-    atomic_uint_fast64_t first_ns; /* of the monotonic clock; UINT64_MAX: no call */
+    atomic_uint_fast64_t first_ns; /* of the monotonic clock, inverted: so that 0 is no call */
     atomic_uint_fast64_t last_ns;
     atomic_uint_fast64_t times[STORE_TIME_BUCKETS];
 };
 
-/* The members that each call reads come first; the tally, which changes all the time, is in another
- * cache line. */
+/* The members that each call reads come first; the tallies, which change all the time, are in other
+ * cache lines. */
 struct subject {
     yyjson_doc *schema;        /* of arguments, if it has secrets; else NULL */
     yyjson_doc *result_schema; /* the same */
@@ -60,8 +61,9 @@ struct subject {
     const char *plugin; /* its identity */
     char *last_error;   /* a JSON object to write, or NULL; guarded by the record's write_lock */
     int64_t last_error_ms;
-    struct tally tally;
     atomic_bool has_failed; /* in the call before, as far as is known */
+    struct shards shards;
+    struct tally tally; /* the first shard */
 };
 
 /** @return a subject of the tool as it is registered; NULL when out of memory. [any-thread] */
@@ -72,13 +74,13 @@ CLEANUP_DEFINE(struct subject, subject_free)
 /** Whether both are about the same version of the same tool, with the same secrets. [any-thread] */
 bool subject_is_same(const struct subject *a, const struct subject *b);
 
-/** Count a call. [any-thread] */
-void subject_count(struct subject *subject, const struct figures *figures, bool logged);
+/** Count a call.
+ * @param here  as of shard_here() [any-thread] */
+void subject_count(struct subject *subject, unsigned here, const struct figures *figures,
+                   bool logged);
 
 /** Whether calls were counted that were not taken yet. [any-thread] */
-static inline bool subject_has_calls(struct subject *subject) {
-    return atomic_load_explicit(&subject->tally.calls, memory_order_relaxed) > 0;
-}
+bool subject_has_calls(struct subject *subject);
 
 /** Take the statistics out of the subject. The strings belong to the subject; the times are in the
  * arena. Caller holds the record's write_lock.

@@ -23,6 +23,17 @@ struct toolrack_tool *registry_get(struct registry *registry, const char *select
     return tool;
 }
 
+struct tool_hold registry_hold(struct registry *registry, const char *selector, unsigned here) {
+    rcu_read_begin();
+    struct toolrack_tool *tool = find_tool(registry_current(registry), selector);
+    struct tool_hold hold = {0};
+    if (tool != NULL) {
+        hold = tool_hold(tool, here);
+    }
+    rcu_read_end();
+    return hold;
+}
+
 struct toolrack_tool *registry_view(struct registry *registry, const struct registration *reg) {
     struct toolrack_tool *found = NULL;
     rcu_read_begin();

@@ -164,6 +164,10 @@ uint64_t registry_number(struct registry *registry);
  * [any-thread] */
 struct toolrack_tool *registry_get(struct registry *registry, const char *selector);
 
+/** The same for a call: to be ended by tool_let_go().
+ * @param here  as of shard_here() [any-thread] */
+struct tool_hold registry_hold(struct registry *registry, const char *selector, unsigned here);
+
 /** The registered name nearest to `name`, or NULL; to be freed. With `called` only names by which a
  * call may run a tool. [any-thread] */
 char *registry_suggest(struct registry *registry, const char *name, bool called);

@@ -14,6 +14,7 @@
 #include "base/json-exact.h"
 #include "base/name.h"
 #include "base/utf8.h"
+#include "registry/note.h"
 #include "schema/secret.h"
 
 /* ------------------------------------------------------------------- life */
@@ -83,6 +84,7 @@ void registration_unref(struct registration *reg) {
         return;
     }
     prepared_destroy(atomic_load(&reg->prepared));
+    shards_finish(&reg->shards);
     free(reg->succession);
     plugin_unref(reg->plugin);
     free(reg->block);
@@ -221,9 +223,32 @@ struct toolrack_tool *toolrack_tool_ref(struct toolrack_tool *tool) {
 }
 
 void toolrack_tool_unref(struct toolrack_tool *tool) {
-    if (tool != NULL && atomic_fetch_sub_explicit(&tool->refs, 1, memory_order_acq_rel) == 1) {
+    if (tool == NULL) {
+        return;
+    }
+    unsigned refs = atomic_load_explicit(&tool->refs, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&tool->refs, &refs,
+                                                  refs == 1 ? TOOL_ENDS | 1 : refs - 1,
+                                                  memory_order_acq_rel, memory_order_relaxed)) {
+    }
+    if (refs == 1) {
+        note_refer(tool, &tool->refs);
+        refs = atomic_fetch_sub_explicit(&tool->refs, 1, memory_order_acq_rel);
+    }
+    if (refs == (TOOL_ENDS | 1)) {
         registration_unref(tool->reg);
         free(tool);
+    }
+}
+
+struct tool_hold tool_hold(struct toolrack_tool *tool, unsigned here) {
+    struct note *noted = note_begin(tool, here);
+    return (struct tool_hold){noted != NULL ? tool : toolrack_tool_ref(tool), noted};
+}
+
+void tool_let_go(struct tool_hold *hold) {
+    if (hold->tool != NULL && (hold->note == NULL || !note_end(hold->note, hold->tool))) {
+        toolrack_tool_unref(hold->tool);
     }
 }
 
@@ -607,13 +632,15 @@ void toolrack_tool_reason(const struct toolrack_tool *tool, char *reason, size_t
 void toolrack_tool_statistics(const struct toolrack_tool *tool,
                               struct toolrack_tool_statistics *statistics) {
     struct registration *reg = tool->reg;
-    const struct toolrack_tool_statistics known = {
-            .size = statistics->size,
-            .calls = atomic_load_explicit(&reg->calls, memory_order_relaxed),
-            .failures = atomic_load_explicit(&reg->failures, memory_order_relaxed),
-            .total_ns = atomic_load_explicit(&reg->total_ns, memory_order_relaxed),
-            .max_ns = atomic_load_explicit(&reg->max_ns, memory_order_relaxed),
-    };
+    struct toolrack_tool_statistics known = {.size = statistics->size};
+    const struct registration_counts *counts;
+    for (unsigned at = 0; (counts = shards_next(&reg->shards, &reg->counts, &at)) != NULL;) {
+        uint64_t max_ns = atomic_load_explicit(&counts->max_ns, memory_order_relaxed);
+        known.calls += atomic_load_explicit(&counts->calls, memory_order_relaxed);
+        known.failures += atomic_load_explicit(&counts->failures, memory_order_relaxed);
+        known.total_ns += atomic_load_explicit(&counts->total_ns, memory_order_relaxed);
+        known.max_ns = max_ns > known.max_ns ? max_ns : known.max_ns;
+    }
     memcpy(statistics, &known, known.size < sizeof known ? known.size : sizeof known);
 }
 

@@ -8,7 +8,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/shard.h"
 #include "ffi/signature.h"
+#include "registry/note.h"
 #include "registry/plugin.h"
 #include "schema/schema.h"
 
@@ -42,6 +44,14 @@ enum registration_change {
 struct succession;
 struct subject; /* of host/record; opaque here */
 
+/* What is counted of its calls, for each CPU. */
+struct registration_counts {
+    _Alignas(SHARD_ALIGN) atomic_uint_fast64_t calls;
+    atomic_uint_fast64_t failures;
+    atomic_uint_fast64_t total_ns;
+    atomic_uint_fast64_t max_ns;
+};
+
 struct registration {
     void *block; /* in which it lies */
     atomic_uint refs;
@@ -66,15 +76,16 @@ struct registration {
                                       Set before it is published; not changed afterwards */
     _Atomic(struct subject *) subject; /* data of the record, which owns it; NULL: not called yet */
 
-    /* Statistics. Every call writes them, so they have a cache line of their own. */
-    _Alignas(64) atomic_uint_fast64_t calls;
-    atomic_uint_fast64_t failures;
-    atomic_uint_fast64_t total_ns;
-    atomic_uint_fast64_t max_ns;
+    struct shards shards;              /* of the next */
+    struct registration_counts counts; /* the first of them */
 };
 
 /* Bytes of the name of who granted a tool, with the terminating zero; a longer name is cut. */
 #define TOOL_WHO_SIZE 128u
+
+/* Set in the references of a tool once the last one that was counted is being given up; what is
+ * noted of it (note.h) is counted from then on. */
+#define TOOL_ENDS 0x80000000u
 
 struct toolrack_tool {
     atomic_uint refs;
@@ -103,6 +114,16 @@ struct toolrack_tool *tool_create_offer(struct plugin *plugin, enum offer offer)
 /** A copy of a view. NULL when out of memory. [writer] */
 struct toolrack_tool *tool_copy(const struct toolrack_tool *tool);
 CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
+
+/* A tool that a call uses; `tool` is NULL if there is none. */
+struct tool_hold {
+    struct toolrack_tool *tool;
+    struct note *note; /* NULL: it is a reference */
+};
+/** Hold a tool, inside an RCU reader of a snapshot that has it.
+ * @param here  as of shard_here() [any-thread] */
+struct tool_hold tool_hold(struct toolrack_tool *tool, unsigned here);
+void tool_let_go(struct tool_hold *hold);
 
 /** Set until when a view is granted and by whom, while no other thread has it. Nothing happens to a
  * safe tool, which needs no grant. [writer] */
@@ -178,16 +199,20 @@ static inline bool registration_is_free(const struct registration *reg) {
     return !atomic_load_explicit(&reg->asks, memory_order_relaxed);
 }
 
-/** Count a finished call. [any-thread] */
-static inline void registration_record(struct registration *reg, bool failed, uint64_t ns) {
-    atomic_fetch_add_explicit(&reg->calls, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&reg->total_ns, ns, memory_order_relaxed);
+/** Count a finished call.
+ * @param here  as of shard_here() [any-thread] */
+static inline void registration_record(struct registration *reg, unsigned here, bool failed,
+                                       uint64_t ns) {
+    struct registration_counts *counts =
+            shards_own(&reg->shards, here, &reg->counts, sizeof *counts);
+    atomic_fetch_add_explicit(&counts->calls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&counts->total_ns, ns, memory_order_relaxed);
     if (failed) {
-        atomic_fetch_add_explicit(&reg->failures, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&counts->failures, 1, memory_order_relaxed);
     }
-    uint_fast64_t max = atomic_load_explicit(&reg->max_ns, memory_order_relaxed);
+    uint_fast64_t max = atomic_load_explicit(&counts->max_ns, memory_order_relaxed);
     while (ns > max &&
-           !atomic_compare_exchange_weak_explicit(&reg->max_ns, &max, ns, memory_order_relaxed,
+           !atomic_compare_exchange_weak_explicit(&counts->max_ns, &max, ns, memory_order_relaxed,
                                                   memory_order_relaxed)) {
     }
 }

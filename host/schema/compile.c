@@ -815,9 +815,6 @@ void schema_destroy(struct schema *schema) {
     if (schema == NULL) {
         return;
     }
-    for (size_t i = 0; i < SCHEMA_MATCHERS_KEPT; i++) {
-        matcher_destroy(atomic_load(&schema->matchers[i]));
-    }
     arena_finish(&schema->arena);
     free(schema);
 }

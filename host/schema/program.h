@@ -24,7 +24,6 @@
 #include "schema/schema.h"
 
 struct format;
-struct matcher;
 struct regex;
 
 /* A yyjson tag has the type in bits 0..2 and the subtype in bits 3..4; a set of tags is a bit
@@ -174,9 +173,6 @@ struct resource {
     const struct dynamic_anchor *anchors;
 };
 
-/** Matchers kept; further concurrent threads create one for a single validation. */
-#define SCHEMA_MATCHERS_KEPT 8
-
 struct schema {
     struct arena arena;
     const struct node *root;
@@ -185,5 +181,4 @@ struct schema {
     bool is_quick;     /**< schema_validate_quickly() can say yes; then of the root's properties, */
     uint64_t required; /**< by their index, those that must be given */
     bool has_dynamic;  /**< the target of some `$dynamicRef` depends on the path to it */
-    _Atomic(struct matcher *) matchers[SCHEMA_MATCHERS_KEPT];
 };

@@ -12,7 +12,7 @@
  *
  * Memory while validating: `uniqueItems` over more than 128 items and `unevaluated*` over more than
  * 1024 children allocate a block and free it. Checking a `pattern` on more threads at once than
- * before creates a matcher, which the schema keeps; pcre2 may enlarge it for a hard match. Nothing
+ * before creates a matcher, which is kept for all; pcre2 may enlarge it for a hard match. Nothing
  * else allocates. */
 #pragma once
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/name.h"
+#include "base/shard.h"
 #include "base/utf8.h"
 #include "schema/explain.h"
 #include "schema/format.h"
@@ -153,30 +154,24 @@ static bool check_length(struct run *run, const struct string_rules *rules, yyjs
     return true;
 }
 
+/* Matchers that are kept, one for each CPU (base/shard.h), for all schemas. */
+static struct { _Alignas(SHARD_ALIGN) _Atomic(struct matcher *) kept; } matchers[SHARD_COUNT];
+
 static void give_matcher(struct run *run) {
-    struct schema *schema = (struct schema *)(uintptr_t)run->schema;
-    for (size_t i = 0; i < SCHEMA_MATCHERS_KEPT && run->matcher != NULL; i++) {
-        struct matcher *expected = NULL;
-        if (atomic_compare_exchange_strong(&schema->matchers[i], &expected, run->matcher)) {
-            run->matcher = NULL;
-        }
+    struct matcher *expected = NULL;
+    if (run->matcher != NULL &&
+        atomic_compare_exchange_strong(&matchers[shard_here()].kept, &expected, run->matcher)) {
+        run->matcher = NULL;
     }
     matcher_destroy(run->matcher);
     run->matcher = NULL;
 }
 
 bool run_search(struct run *run, const struct regex *regex, const char *text, size_t length) {
-    /* Schemas are const for validation; the matchers are a pool accessed by atomic exchange.
-     */
-    struct schema *schema = (struct schema *)(uintptr_t)run->schema;
-    for (size_t i = 0; i < SCHEMA_MATCHERS_KEPT && run->matcher == NULL; i++) {
-        run->matcher = atomic_exchange(&schema->matchers[i], NULL);
-    }
-    if (run->matcher == NULL) {
-        run->matcher = matcher_create();
-        if (run->matcher == NULL) {
-            return run_stop(run, LIMIT_MEMORY);
-        }
+    if (run->matcher == NULL &&
+        (run->matcher = atomic_exchange(&matchers[shard_here()].kept, NULL)) == NULL &&
+        (run->matcher = matcher_create()) == NULL) {
+        return run_stop(run, LIMIT_MEMORY);
     }
     switch (regex_search(regex, run->matcher, text, length, &run->budget)) {
     case REGEX_MATCH: return true;

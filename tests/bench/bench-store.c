@@ -100,7 +100,7 @@ static void row_counters(long times) {
     for (long i = 0; i < times; i++) {
         uint64_t start_ns = clock_now_ns();
         BENCH_KEEP(start_ns);
-        registration_record(&registration, false, clock_now_ns() - start_ns);
+        registration_record(&registration, shard_here(), false, clock_now_ns() - start_ns);
     }
 }
 

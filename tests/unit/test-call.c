@@ -1880,6 +1880,52 @@ static void closing_waits_for_nothing_that_does_not_end(void **state) {
 
 #define IN_HOST(test) cmocka_unit_test_setup_teardown(test, open_host, close_host)
 
+/* A tool that calls itself, deeper than a CPU has notes of calls, and in the last call removes
+ * itself: what all of them use stays until they have ended. */
+#define REMOVED_DEPTH 12u
+
+static tr_status remove_itself(struct tr_call *call) {
+    uint64_t depth = tr_get_u64(call, "depth", 0);
+    if (depth == REMOVED_DEPTH) {
+        assert_int_equal(toolrack_unregister_name(host, "remove_itself", NULL), 0);
+    } else {
+        struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+        struct toolrack_result *result = NULL;
+        char arguments[32];
+        (void)snprintf(arguments, sizeof arguments, "{\"depth\":%u}", (unsigned)depth + 1);
+        options.deadline_ms = TOOLRACK_NO_DEADLINE;
+        assert_int_equal(toolrack_call(host, "remove_itself", arguments, &options, &result, NULL),
+                         0);
+        toolrack_result_free(result);
+    }
+    return tr_reply_textf(call, "%s is removed", tr_context(call, TR_CONTEXT_TOOL));
+}
+TR_JSON_TOOL(remove_itself, "Removes itself", TR_SCHEMA({"type" : "object"}))
+
+static void a_removed_tool_stays_while_calls_use_it(void **state) {
+    (void)state;
+    static const struct tr_tool *const table[] = {&tr_tool_remove_itself};
+    const struct tr_plugin plugin = {.magic = TR_MAGIC,
+                                     .size = sizeof plugin,
+                                     .abi_major = TR_ABI_MAJOR,
+                                     .id = "removed",
+                                     .version = "1.0.0",
+                                     .flags = TR_THREAD_SAFE,
+                                     .tool_count = 1,
+                                     .tool_size = sizeof(struct tr_tool),
+                                     .tools = table};
+    for (int i = 0; i < 3; i++) {
+        struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+        struct toolrack_result *result = NULL;
+        options.deadline_ms = TOOLRACK_NO_DEADLINE;
+        assert_int_equal(toolrack_register(host, &plugin, NULL, NULL), 0);
+        assert_int_equal(toolrack_call(host, "remove_itself", "{}", &options, &result, NULL), 0);
+        assert_non_null(strstr(toolrack_result_json(result, NULL), "remove_itself is removed"));
+        toolrack_result_free(result);
+        assert_null(toolrack_get(host, "remove_itself"));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             IN_HOST(typed_tools),
@@ -1890,6 +1936,7 @@ int main(void) {
             IN_HOST(broken_replies),
             IN_HOST(replies_in_pieces),
             IN_HOST(limits_of_a_call),
+            IN_HOST(a_removed_tool_stays_while_calls_use_it),
             IN_HOST(deep_arguments),
             IN_HOST(texts_are_lines_of_utf8),
             cmocka_unit_test(tools_that_call_tools),
