@@ -201,6 +201,9 @@ struct crew {
     atomic_bool wants_attention;
     struct crew *next_attended; /* in supervisor->attended, while it wants attention */
     uint64_t due_ns;            /* supervisor: when to tend it next; 0: never */
+    struct crew *due_below;     /* this and the next two: due.h */
+    struct crew *due_next;
+    struct crew **due_at;
 
     /* From the options, never changed. */
     struct arena arena;
@@ -265,7 +268,7 @@ struct supervisor {
     _Atomic(struct crew *) attended; /* those that want attention; only the thread takes them out */
 
     /* The thread's. */
-    uint64_t due_ns; /* 0: never */
+    struct crew *due; /* the one that is due first; NULL: none is */
     struct worker *gone;
     struct process spare; /* spare.h */
     bool wants_spare;

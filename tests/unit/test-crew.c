@@ -34,6 +34,7 @@
 #include "worker/child.h"
 #include "worker/crew-parts.h"
 #include "worker/crew.h"
+#include "worker/due.h"
 #include "worker/protocol-fd.h"
 #include "worker/protocol.h"
 #include "worker/worker.h"
@@ -1712,8 +1713,46 @@ static int start_sanitizer(void **state) {
     return pthread_create(&thread, NULL, do_nothing, NULL) != 0 || pthread_join(thread, NULL) != 0;
 }
 
+/* Crews are due by their times, whatever is added and taken out in between. */
+#define DUE_CREWS 300u
+
+static void what_is_due_comes_out_and_nothing_else(void **state) {
+    (void)state;
+    struct supervisor *due = calloc(1, sizeof *due);
+    struct crew *crews = calloc(DUE_CREWS, sizeof *crews);
+    uint32_t random = 1;
+    assert_non_null(due);
+    assert_non_null(crews);
+    for (unsigned round = 0; round < 40; round++) {
+        for (unsigned i = 0; i < DUE_CREWS; i++) {
+            random = random * 1664525u + 1013904223u;
+            if (random >> 30 != 0) { /* three of four get another time, one of which is never */
+                due_remove(due, &crews[i]);
+                crews[i].due_ns = (random >> 8) % 1000;
+                due_add(due, &crews[i]);
+            }
+        }
+        uint64_t now_ns = (random >> 4) % 400;
+        unsigned expected = 0;
+        for (unsigned i = 0; i < DUE_CREWS; i++) {
+            expected += crews[i].due_at != NULL && crews[i].due_ns <= now_ns;
+            assert_int_equal(crews[i].due_at != NULL, crews[i].due_ns != 0);
+        }
+        for (struct crew *crew = due_take(due, now_ns); crew != NULL; crew = crew->due_next) {
+            assert_in_range(crew->due_ns, 1, now_ns);
+            crew->due_ns = 0;
+            expected--;
+        }
+        assert_int_equal(expected, 0);
+        assert_true(due->due == NULL || due->due->due_ns > now_ns);
+    }
+    free(crews);
+    free(due);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test(what_is_due_comes_out_and_nothing_else),
             cmocka_unit_test(a_call_and_its_reply),
             cmocka_unit_test(an_environment_of_its_own),
             cmocka_unit_test(grows_and_shrinks),
