@@ -120,6 +120,55 @@ static void a_page_becomes_markdown(void **state) {
     run_finish(&run);
 }
 
+/* Each piece of HTML, and what it is as Markdown. */
+static void each_element_has_its_markdown(void **state) {
+    (void)state;
+    static const struct {
+        const char *html;
+        const char *markdown;
+    } cases[] = {
+            {"<h2>A <em>b</em></h2><p>c<br>d</p>e", "## A *b*\n\nc  \nd\n\ne"},
+            {"<p>a<b> b </b>c <i></i><s>d</s><b><b>e</b></b>", "a **b** c ~~d~~**e**"},
+            {"<b>a<p>b</p>c</b>", "**a**\n\n**b**\n\n**c**"},
+            {"<ul><li>a<ul><li>b</ul><li><p>c<p>d</ul>", "- a\n  - b\n- c\n\n  d"},
+            {"<ol start=9><li>a<li><ul><li>b</ul></ol>", "9. a\n10. - b"},
+            {"<ul><li></li><li>a</ul>", "- a"},
+            {"<blockquote>a<blockquote>b</blockquote><p>c</blockquote>d",
+             "> a\n>\n> > b\n>\n> c\n\nd"},
+            {"<pre class=language-c>int a;\n\n  b</pre>", "```c\nint a;\n\n  b\n```"},
+            {"<ul><li><pre>a\n```</pre></ul>", "- ````\n  a\n  ```\n  ````"},
+            {"<code> a  `b`</code>", "`` a `b` ``"},
+            {"<table><tr><th>a<th>b|c<tr><td>1<td><p>2<p>3<tr><td></table>",
+             "| a | b\\|c |\n| --- | --- |\n| 1 | 2 3 |\n| |"},
+            {"<table><tr><td><h1>a</h1><td>b</table>", "# a\n\nb"},
+            {"<a href='/x y?(z)'>a <b>b</b></a> <a href=#c>c</a> <a href='javascript:d'>d</a>",
+             "[a **b**](http://127.0.0.1:PORT/x%20y?%28z%29) c d"},
+            {"<base href=http://example.org/e/><a href=f>f</a><img src=g alt=h><img src=i>",
+             "[f](http://example.org/e/f)![h](http://example.org/e/g)"},
+            {"<a href=http://a/><p>b<p>c</a>", "[b](http://a/)\n\n[c](http://a/)"},
+            {"<p>*a* _b_ c_d `e` &lt;f> # g<p># h<p>- i<p>1. j<p>12) k<p>> l",
+             "\\*a\\* \\_b\\_ c_d \\`e\\` \\<f> # g\n\n\\# h\n\n\\- i\n\n1\\. j\n\n12\\) k\n\n\\> "
+             "l"},
+            {"a<hr>b<hr>", "a\n\n---\n\nb\n\n---"},
+            {"<dl><dt>a<dd>b<dd>c</dl>", "a\n: b\n: c"},
+            {"<p hidden>a<p style='display:none'>b<p aria-hidden=true>c<script>d</script><style>e"
+             "</style><nav>f</nav><form>g<button>h</button><select><option>i</select></form>",
+             "g"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char wanted[600];
+        const char *at = strstr(cases[i].markdown, "PORT");
+        (void)snprintf(wanted, sizeof wanted, "%s", cases[i].markdown);
+        if (at != NULL) {
+            (void)snprintf(wanted, sizeof wanted, "%.*s%u%s", (int)(at - cases[i].markdown),
+                           cases[i].markdown, port, at + 4);
+        }
+        answer("element", "200 OK\r\nContent-Type: text/html", cases[i].html,
+               strlen(cases[i].html));
+        EXPECT_PAGE(fetch("element", ""), wanted);
+    }
+}
+
 static void a_part_is_counted_in_characters(void **state) {
     (void)state;
     ANSWER("part", "200 OK\r\nContent-Type: text/plain; charset=utf-8",
@@ -348,6 +397,7 @@ int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
             CASE(a_page_becomes_markdown),
+            CASE(each_element_has_its_markdown),
             CASE(a_part_is_counted_in_characters),
             CASE(each_encoding_becomes_utf8),
             CASE(what_is_no_page_is_told),
