@@ -39,10 +39,8 @@ static tr_status in_utf8(struct tr_call *call, tr_status (*work)(struct tr_call 
 }
 
 static tr_status open_archive(struct tr_host *host) {
-    const char *folder = tr_host_config(host, "folder", NULL);
-    char message[PLACE_MESSAGE_SIZE];
-    if (folder != NULL && !place_add(folder, message)) {
-        return tr_host_fail(host, "the setting \"folder\": %s", message);
+    if (!place_open(host)) {
+        return TR_FAILED;
     }
     utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
     return TR_OK;
@@ -58,17 +56,10 @@ static void close_archive(void) {
 
 /* ------------------------------------------------------------- reading */
 
-static tr_status fail_without_folder(struct tr_call *call) {
-    return tr_fail(call, TR_FAILED, NULL,
-                   "no folder is granted: set \"folder\" of the plugin in the configuration, and "
-                   "allow it to read and write there");
-}
-
 /* The archive that the argument `path` names; -1: the call has failed. */
 static int open_source(struct tr_call *call) {
     char message[PLACE_MESSAGE_SIZE];
-    if (!place_is_granted()) {
-        (void)fail_without_folder(call);
+    if (!place_is_granted(call)) {
         return -1;
     }
     int fd = place_at(tr_get_string(call, "path", ""), O_RDONLY | O_NONBLOCK, 0, message);
@@ -562,8 +553,8 @@ static tr_status pack(struct tr_call *call) {
     const char *path = tr_get_string(call, "path", "");
     const struct format *format = format_of(path);
     char message[PLACE_MESSAGE_SIZE];
-    if (!place_is_granted()) {
-        return fail_without_folder(call);
+    if (!place_is_granted(call)) {
+        return TR_FAILED;
     }
     if (format == NULL) {
         return tr_fail(call, TR_INVALID_ARGUMENTS, "path",
@@ -671,5 +662,5 @@ TR_JSON_TOOL(archive_create,
 TR_PLUGIN(("archive", .description = "Lists, extracts and creates archives in one granted folder",
            .vendor = "toolrack", .license = "MIT", .flags = TR_THREAD_SAFE, .open = open_archive,
            .close = close_archive,
-           TR_CAPABILITIES(TR_READS("${setting:folder}"), TR_WRITES("${setting:folder}"))),
+           TR_CAPABILITIES(TR_READS("${workspace}"), TR_WRITES("${workspace}"))),
           "1.0.0", archive_list, archive_extract, archive_create)

@@ -20,9 +20,7 @@ static void close_git(void) {
 }
 
 static tr_status open_git(struct tr_host *host) {
-    const char *folder = tr_host_config(host, "folder", NULL);
     const char *who = tr_host_config(host, "author", NULL);
-    char message[PLACE_MESSAGE_SIZE];
     if (!repository_begin()) {
         repository_end();
         return tr_host_fail(host, "libgit2 cannot be used");
@@ -33,9 +31,9 @@ static tr_status open_git(struct tr_host *host) {
         return tr_host_fail(
                 host, "author must be such as \"Ada <ada@example.org>\", not \"%.100s\"", who);
     }
-    if (folder != NULL && !place_add(folder, message)) {
+    if (!place_open(host)) {
         close_git();
-        return tr_host_fail(host, "the setting \"folder\": %s", message);
+        return TR_FAILED;
     }
     return TR_OK;
 }
@@ -297,5 +295,5 @@ TR_JSON_TOOL(git_branch,
 TR_PLUGIN(("git", .description = "Works with git repositories in one granted folder",
            .vendor = "toolrack", .license = "MIT", .flags = TR_THREAD_SAFE, .open = open_git,
            .close = close_git,
-           TR_CAPABILITIES(TR_READS("${setting:folder}"), TR_WRITES("${setting:folder}"))),
+           TR_CAPABILITIES(TR_READS("${workspace}"), TR_WRITES("${workspace}"))),
           "1.0.0", git_status, git_diff_unstaged, git_diff_staged, git_diff, git_commit, git_add, git_reset, git_log, git_create_branch, git_checkout, git_show, git_branch)

@@ -192,11 +192,7 @@ static bool open_checked(struct tr_call *call, int folder, const char *path, git
 bool repository_open(struct tr_call *call, git_repository **ret) {
     char message[PLACE_MESSAGE_SIZE];
     const char *path = tr_get_string(call, "repo_path", "");
-    if (!place_is_granted()) {
-        (void)tr_fail(
-                call, TR_FAILED, NULL,
-                "no folder is granted: set \"folder\" of the plugin in the configuration, and "
-                "allow it to read and write there");
+    if (!place_is_granted(call)) {
         return false;
     }
     int folder = place_at(path, O_RDONLY | O_DIRECTORY, 0, message);

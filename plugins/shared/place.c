@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <toolrack/ext/paths.h>
 #include <unistd.h>
 
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -19,32 +20,31 @@ static struct {
 } folders[FOLDERS_MAX];
 static size_t folder_count;
 
-bool place_add(const char *path, char message[PLACE_MESSAGE_SIZE]) {
+static void add(struct tr_host *host, const char *path) {
     size_t length = strlen(path);
-    if (path[0] != '/' || folder_count == FOLDERS_MAX) {
-        (void)snprintf(message, PLACE_MESSAGE_SIZE,
-                       path[0] == '/' ? "%.200s is one more than 16 folders"
-                                      : "must be an absolute path, not \"%.200s\"",
-                       path);
-        return false;
-    }
-    /* The administrator wrote this path, so links in it are followed. */
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        tr_host_log(host, TR_LOG_WARNING, "%s cannot be used: %s", path, strerror(errno));
+        return;
+    }
     while (length > 0 && path[length - 1] == '/') {
         length--;
     }
-    char *copy = fd >= 0 ? strndup(path, length) : NULL;
-    if (copy == NULL) {
-        (void)snprintf(message, PLACE_MESSAGE_SIZE, "cannot open %.200s: %s%s", path,
-                       strerror(errno),
-                       errno == EACCES ? "; allow the plugin to read it, see toolrack show" : "");
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-        return false;
-    }
     folders[folder_count].fd = fd;
-    folders[folder_count++].path = copy;
+    folders[folder_count++].path = strndup(path, length);
+}
+
+bool place_open(struct tr_host *host) {
+    const struct tr_paths_host *paths = tr_host_get_extension(host, TR_EXT_PATHS);
+    struct tr_path path;
+    for (uint64_t i = 0; folder_count < FOLDERS_MAX && tr_path_get(paths, i, &path); i++) {
+        add(host, path.path);
+        if (folder_count > 0 && folders[folder_count - 1].path == NULL) {
+            place_close();
+            (void)tr_host_fail(host, "no memory is left");
+            return false;
+        }
+    }
     return true;
 }
 
@@ -56,7 +56,12 @@ void place_close(void) {
     }
 }
 
-bool place_is_granted(void) {
+bool place_is_granted(struct tr_call *call) {
+    if (folder_count == 0) {
+        (void)tr_fail(call, TR_FAILED, NULL,
+                      "no folder is granted: name one as \"workspace\" in \"paths\" of the "
+                      "configuration, and allow the plugin to read and write there");
+    }
     return folder_count > 0;
 }
 

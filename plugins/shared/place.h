@@ -2,23 +2,25 @@
  *
  * Each folder is opened once. A path is walked from there one name at a time, and no symbolic link
  * on the way is followed, so neither a link nor an exchange of a folder for a link while it is
- * walked leads out of it. (openat2() with RESOLVE_BENEATH does the same in one call, but the
- * sandbox of a worker has no openat2(): its filter cannot read what that call's struct says.) */
+ * walked leads out of it. (openat2() with RESOLVE_BENEATH would follow links that stay inside, and
+ * is not to be had in every sandbox and kernel.) */
 #pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
+#include <toolrack/plugin.h>
 
 #define PLACE_MESSAGE_SIZE 512
 
-/** Add a folder that was granted; false with a message that says why not. `path` is copied. */
-bool place_add(const char *path, char message[PLACE_MESSAGE_SIZE]);
+/** Open the folders that the host has granted, for open(). One that cannot be opened is left out,
+ * with a line in the log. False, and the host is told: there is no memory. */
+bool place_open(struct tr_host *host);
 
 /** Close all folders. */
 void place_close(void);
 
-/** Whether there is a folder. */
-bool place_is_granted(void);
+/** Whether there is a folder; if not, the call has failed with what to do about it. */
+bool place_is_granted(struct tr_call *call);
 
 /** Open the file or folder of a path, which is absolute and in one of the folders, or relative
  * to the first one; "" and "." are the folder itself. `flags` and `mode` are those of open(); with

@@ -14,7 +14,7 @@ cp "$SOURCE"/plugins/archive/samples/* "$granted"
 
 # `config ALLOWED [ISOLATION]`
 config() {
-    echo "{\"plugins\": {\"archive\": {\"folder\": \"$granted\"}}, \"policies\": {\"archive\": {\"allow\": [$1], \"isolation\": \"${2:-process}\"}}}" \
+    echo "{\"paths\": {\"workspace\": \"$granted\"}, \"policies\": {\"archive\": {\"allow\": [$1], \"isolation\": \"${2:-process}\"}}}" \
         >"$work/toolrack.json"
 }
 config '"read", "write"'

@@ -18,9 +18,9 @@ cd "$work/granted" || exit 1
 
 # `config SETTINGS ALLOWED`: what the plugin is told, and what it may do.
 config() {
-    echo "{\"plugins\": {\"git\": {\"folder\": \"$work/granted\"$1}}, \"policies\": {\"git\": {\"allow\": [$2]}}}" >"$work/toolrack.json"
+    echo "{\"paths\": {\"workspace\": \"$work/granted\"}, \"plugins\": {\"git\": {$1}}, \"policies\": {\"git\": {\"allow\": [$2]}}}" >"$work/toolrack.json"
 }
-config ', "author": "Ada <ada@example.org>"' '"read", "write"'
+config '"author": "Ada <ada@example.org>"' '"read", "write"'
 
 # `tool NAME ARGUMENTS` with the repository r, unless it names another one.
 tool() (
@@ -290,14 +290,14 @@ says "an ignored file is not staged" "toolrack: InvalidArguments: /files/0: 'ign
 
 # -------------------------------------------------------------------------- capabilities
 
-config ', "author": "Ada <ada@example.org>"' '"read"'
+config '"author": "Ada <ada@example.org>"' '"read"'
 same "reading is enough to read" "Repository status:" status status
 says "and not to write" "toolrack: ExecutionFailed: the branch cannot be created: ..." create_branch '{"repo_path": "r", "branch_name": "unwritten"}'
 config '' ''
-says "nothing is granted" "toolrack: ExecutionFailed: ...allow the plugin to read it..." status
+says "nothing is granted" "toolrack: ExecutionFailed: no folder is granted: ..." status
 config '' '"read", "write"'
 git -C r config --unset user.name
 says "nobody commits" "toolrack: ExecutionFailed: nobody is known who commits: set \"author\" ..." commit '{"repo_path": "r", "message": "x"}'
-config ', "author": "nobody"' '"read", "write"'
+config '"author": "nobody"' '"read", "write"'
 says "an author who is none" "toolrack: ... author must be such as ..." status
 finish
