@@ -1,259 +1,20 @@
-/* Text is written when it comes; what goes before it is kept back until then: the line breaks of
- * the blocks around it, one space, the marks of lists and quotes at the beginning of the line, and
- * what opens emphasis and links. So an element without text leaves nothing behind, and a mark never
- * has a space inside. Where a line ends within emphasis or a link, it is closed before and opened
- * again behind. */
 #include "markdown.h"
 
 #include <ctype.h>
-#include <curl/curl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#include "../shared/text.h"
 #include "page.h"
+#include "writer.h"
 
 #define OUTPUT_MAX   ((size_t)32 << 20)
-#define LEVELS_MAX   32
-#define MARKS_MAX    32
-#define URL_SIZE     2048
 #define STOP_CHECK   1024
 #define MAIN_LEAST   200 /* bytes of text that make a main part worth more than the page */
 #define LANGUAGE_MAX 24
 
-/* What begins each line: of a quote, a list's item, a heading. */
-struct level {
-    char first[16];
-    char other[16];
-    bool is_begun;
-};
-
-/* What is around a piece of text, in one line. */
-struct mark {
-    char opening[4];
-    const char *url; /* of a link, whose end it is; borrowed from the page */
-    bool is_open;
-};
-
-struct writer {
-    struct text out;
-    const char *base; /* what links are relative to */
-    struct level levels[LEVELS_MAX];
-    unsigned level_count;
-    struct mark marks[MARKS_MAX];
-    unsigned mark_count;
-    unsigned breaks; /* line breaks before the next text */
-    bool is_broken;  /* the first of them is one within a paragraph */
-    bool has_space;
-    bool is_at_start; /* of a line */
-    unsigned cells;   /* how many cells of tables this is in: all is one line there */
-    unsigned columns; /* of the row that is written now */
-    bool is_first_row;
-};
-
-/* ----------------------------------------------------------------- writing */
-
-static void end_marks(struct writer *writer);
-
-/* Before the next text there is to be a break; in a cell a space does for it. */
-static void want_break(struct writer *writer, unsigned breaks) {
-    if (writer->cells > 0) {
-        writer->has_space = true;
-        return;
-    }
-    end_marks(writer);
-    writer->has_space = false;
-    /* The first block of an item or a quote begins on the line of its mark. */
-    bool is_first = writer->level_count > 0 && !writer->levels[writer->level_count - 1].is_begun;
-    if (writer->breaks < breaks && !is_first) {
-        writer->breaks = breaks;
-    }
-}
-
-/* The marks of a line: with those of what begins here, or, of a line without text, of what has
- * begun. */
-static void begin_line(struct writer *writer, bool has_text) {
-    for (unsigned i = 0; i < writer->level_count; i++) {
-        struct level *level = &writer->levels[i];
-        if (!has_text && !level->is_begun) {
-            break;
-        }
-        text_add_string(&writer->out, level->is_begun ? level->other : level->first);
-        level->is_begun = true;
-    }
-    if (!has_text) {
-        size_t length = writer->out.length;
-        while (length > 0 && writer->out.data[length - 1] == ' ') {
-            length--;
-        }
-        text_cut(&writer->out, length);
-    }
-}
-
-static void write_breaks(struct writer *writer) {
-    if (writer->out.length > 0) {
-        text_add_string(&writer->out, writer->is_broken ? "  " : "");
-        for (unsigned i = 0; i < writer->breaks; i++) {
-            if (i > 0) {
-                begin_line(writer, false);
-            }
-            text_add_string(&writer->out, "\n");
-        }
-    }
-    writer->is_at_start = writer->is_at_start || writer->breaks > 0;
-    writer->breaks = 0;
-    writer->is_broken = false;
-}
-
-/* All that is kept back. */
-static void before_text(struct writer *writer) {
-    write_breaks(writer);
-    if (writer->is_at_start) {
-        begin_line(writer, true);
-        writer->has_space = false;
-    } else if (writer->has_space) {
-        text_add_string(&writer->out, " ");
-        writer->has_space = false;
-    }
-    for (unsigned i = 0; i < writer->mark_count; i++) {
-        if (!writer->marks[i].is_open) {
-            text_add_string(&writer->out, writer->marks[i].opening);
-            writer->marks[i].is_open = true;
-            writer->is_at_start = false;
-        }
-    }
-}
-
-static void write_url(struct writer *writer, const char *url);
-
-static void close_mark(struct writer *writer, struct mark *mark) {
-    if (!mark->is_open) {
-        return;
-    }
-    mark->is_open = false;
-    if (mark->url == NULL) {
-        text_add_string(&writer->out, mark->opening);
-        return;
-    }
-    text_add_string(&writer->out, "](");
-    write_url(writer, mark->url);
-    text_add_string(&writer->out, ")");
-}
-
-static void end_marks(struct writer *writer) {
-    for (unsigned i = writer->mark_count; i > 0; i--) {
-        close_mark(writer, &writer->marks[i - 1]);
-    }
-}
-
-static bool is_in_link(const struct writer *writer) {
-    for (unsigned i = 0; i < writer->mark_count; i++) {
-        if (writer->marks[i].url != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether a character would be taken for a mark. */
-static bool needs_escape(const struct writer *writer, const char *text, const char *at) {
-    char before = at > text ? at[-1] : ' ';
-    char after = at[1];
-    switch (*at) {
-    case '\\': return ispunct((unsigned char)after) != 0;
-    case '`':
-    case '*': return true;
-    case '_': return !isalnum((unsigned char)before) || !isalnum((unsigned char)after);
-    case '<': return isalpha((unsigned char)after) || after == '/' || after == '!';
-    case '|': return writer->cells > 0;
-    case ']': return is_in_link(writer);
-    case '#': return writer->is_at_start && (after == '#' || after == ' ' || after == '\0');
-    case '>': return writer->is_at_start;
-    case '+':
-    case '-': return writer->is_at_start && (after == ' ' || after == *at || after == '\0');
-    default: return false;
-    }
-}
-
-static void write_text(struct writer *writer, const char *text) {
-    for (const char *at = text; *at != '\0'; at++) {
-        if (strchr(" \t\r\n\f", *at) != NULL) {
-            writer->has_space = true;
-            continue;
-        }
-        before_text(writer);
-        if (needs_escape(writer, text, at)) {
-            text_add_string(&writer->out, "\\");
-        }
-        text_add(&writer->out, at, 1);
-        /* "1. " at the beginning of a line would be a list. */
-        bool is_number = writer->is_at_start && isdigit((unsigned char)*at);
-        if (is_number && (at[1] == '.' || at[1] == ')')) {
-            text_add_string(&writer->out, "\\");
-        }
-        writer->is_at_start = is_number;
-        if (is_number && isdigit((unsigned char)at[1])) {
-            while (isdigit((unsigned char)at[1])) {
-                text_add(&writer->out, ++at, 1);
-            }
-            if (at[1] == '.' || at[1] == ')') {
-                text_add_string(&writer->out, "\\");
-            }
-        }
-        writer->is_at_start = false;
-    }
-}
-
-/* Only what begins a line or a link's end in it must be coded. */
-static void write_url(struct writer *writer, const char *url) {
-    for (const char *at = url; *at != '\0'; at++) {
-        unsigned char byte = (unsigned char)*at;
-        if (byte <= ' ' || byte == '(' || byte == ')' || byte == '<' || byte == '>' ||
-            byte == '\\' || byte == '|' || byte == 0x7f) {
-            char coded[4];
-            (void)snprintf(coded, sizeof coded, "%%%02X", byte);
-            text_add_string(&writer->out, coded);
-        } else {
-            text_add(&writer->out, at, 1);
-        }
-    }
-}
-
-/* ------------------------------------------------------------------- links */
-
-static bool has_scheme(const char *url, const char *scheme) {
-    return strncasecmp(url, scheme, strlen(scheme)) == 0;
-}
-
-/* The absolute address, in memory of the writer's; NULL: none that a reader could use. Free it. */
-static char *resolve(const struct writer *writer, const char *url) {
-    while (isspace((unsigned char)*url)) {
-        url++;
-    }
-    size_t length = strlen(url);
-    if (length == 0 || length >= URL_SIZE || url[0] == '#' || has_scheme(url, "javascript:") ||
-        has_scheme(url, "data:") || has_scheme(url, "vbscript:")) {
-        return NULL;
-    }
-    if (has_scheme(url, "mailto:") || has_scheme(url, "tel:")) {
-        return strdup(url);
-    }
-    CURLU *parts = curl_url();
-    unsigned flags = CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE;
-    char *whole = NULL;
-    char *copy = NULL;
-    if (parts != NULL && curl_url_set(parts, CURLUPART_URL, writer->base, flags) == CURLUE_OK &&
-        curl_url_set(parts, CURLUPART_URL, url, flags) == CURLUE_OK &&
-        curl_url_get(parts, CURLUPART_URL, &whole, 0) == CURLUE_OK) {
-        copy = strlen(whole) < URL_SIZE ? strdup(whole) : NULL;
-        curl_free(whole);
-    }
-    curl_url_cleanup(parts);
-    return copy;
-}
+/* -------------------------------------------------------------- images */
 
 static void write_image(struct writer *writer, const GumboNode *node) {
     const char *alternative = page_attribute(node, "alt");
@@ -261,17 +22,17 @@ static void write_image(struct writer *writer, const GumboNode *node) {
     if (alternative == NULL || alternative[strspn(alternative, " \t\r\n")] == '\0') {
         return; /* decoration */
     }
-    char *url = source != NULL ? resolve(writer, source) : NULL;
-    if (url == NULL || is_in_link(writer)) {
-        write_text(writer, alternative);
+    char *url = source != NULL ? writer_resolve(writer, source) : NULL;
+    if (url == NULL || writer_is_in_link(writer)) {
+        writer_text(writer, alternative);
         free(url);
         return;
     }
     struct mark mark = {.opening = "![", .url = url};
-    if (writer->mark_count < MARKS_MAX) {
+    if (writer->mark_count < WRITER_MARKS_MAX) {
         writer->marks[writer->mark_count++] = mark;
-        write_text(writer, alternative);
-        close_mark(writer, &writer->marks[writer->mark_count - 1]);
+        writer_text(writer, alternative);
+        writer_close_mark(writer, &writer->marks[writer->mark_count - 1]);
         writer->mark_count--;
     }
     free(url);
@@ -332,7 +93,7 @@ static void write_code(struct writer *writer, const GumboNode *node) {
     if (made > 0) {
         size_t ticks = longest_ticks(at) + 1;
         bool is_apart = at[0] == '`' || at[made - 1] == '`';
-        before_text(writer);
+        writer_before_text(writer);
         writer->is_at_start = false;
         write_ticks(writer, ticks);
         text_add_string(&writer->out, is_apart ? " " : "");
@@ -381,8 +142,8 @@ static void write_pre(struct writer *writer, const GumboNode *node) {
     if (length > 0 && at[strspn(at, " \t\r\n")] != '\0') {
         size_t ticks = longest_ticks(at) + 1;
         ticks = ticks < 3 ? 3 : ticks;
-        want_break(writer, 2);
-        before_text(writer);
+        writer_break(writer, 2);
+        writer_before_text(writer);
         write_ticks(writer, ticks);
         write_language(writer, node);
         for (const char *line = at; line <= at + length;) {
@@ -391,15 +152,15 @@ static void write_pre(struct writer *writer, const GumboNode *node) {
                 count++;
             }
             text_add_string(&writer->out, "\n");
-            begin_line(writer, count > 0);
+            writer_begin_line(writer, count > 0);
             text_add(&writer->out, line, count);
             line += count + 1;
         }
         text_add_string(&writer->out, "\n");
-        begin_line(writer, true);
+        writer_begin_line(writer, true);
         write_ticks(writer, ticks);
         writer->is_at_start = false;
-        want_break(writer, 2);
+        writer_break(writer, 2);
     }
     writer->out.failed = writer->out.failed || code.failed;
     text_finish(&code);
@@ -456,8 +217,8 @@ static bool is_left_out(const GumboNode *node) {
 
 static enum entry push_level(struct writer *writer, unsigned breaks, const char *first,
                              const char *other) {
-    want_break(writer, breaks);
-    if (writer->level_count == LEVELS_MAX || writer->cells > 0) {
+    writer_break(writer, breaks);
+    if (writer->level_count == WRITER_LEVELS_MAX || writer->cells > 0) {
         return breaks > 1 ? ENTRY_BLOCK : ENTRY_LINE;
     }
     struct level *level = &writer->levels[writer->level_count++];
@@ -473,7 +234,7 @@ static enum entry push_mark(struct writer *writer, const char *opening) {
             return ENTRY_PLAIN; /* bold in bold is bold */
         }
     }
-    if (writer->mark_count == MARKS_MAX) {
+    if (writer->mark_count == WRITER_MARKS_MAX) {
         return ENTRY_PLAIN;
     }
     struct mark *mark = &writer->marks[writer->mark_count++];
@@ -484,9 +245,10 @@ static enum entry push_mark(struct writer *writer, const char *opening) {
 
 static enum entry enter_link(struct writer *writer, const GumboNode *node) {
     const char *target = page_attribute(node, "href");
-    char *url = target == NULL || is_in_link(writer) || writer->mark_count == MARKS_MAX
-                        ? NULL
-                        : resolve(writer, target);
+    char *url =
+            target == NULL || writer_is_in_link(writer) || writer->mark_count == WRITER_MARKS_MAX
+                    ? NULL
+                    : writer_resolve(writer, target);
     if (url == NULL) {
         return ENTRY_PLAIN;
     }
@@ -502,14 +264,20 @@ static enum entry enter_item(struct writer *writer, const GumboNode *node) {
     if (!is_ordered) {
         return push_level(writer, 1, "- ", "  ");
     }
-    const char *start = page_attribute(list, "start");
-    long number = start != NULL ? strtol(start, NULL, 10) : 1;
-    number = number < 0 || number > 999999 ? 1 : number;
     const GumboVector *items = page_children(list);
-    for (unsigned i = 0; i < items->length && items->data[i] != node; i++) {
-        const GumboNode *item = items->data[i];
-        number += item->type == GUMBO_NODE_ELEMENT && item->v.element.tag == GUMBO_TAG_LI;
+    if (writer->list != list) {
+        const char *start = page_attribute(list, "start");
+        long number = start != NULL ? strtol(start, NULL, 10) : 1;
+        writer->list = list;
+        writer->child = 0;
+        writer->number = number < 0 || number > 999999 ? 1 : number;
     }
+    for (; writer->child < items->length && items->data[writer->child] != node; writer->child++) {
+        const GumboNode *item = items->data[writer->child];
+        bool is_item = item->type == GUMBO_NODE_ELEMENT && item->v.element.tag == GUMBO_TAG_LI;
+        writer->number += is_item;
+    }
+    long number = writer->number;
     char first[16];
     char other[16];
     int length = snprintf(first, sizeof first, "%ld. ", number);
@@ -521,16 +289,16 @@ static enum entry enter_item(struct writer *writer, const GumboNode *node) {
 static enum entry enter_list(struct writer *writer, const GumboNode *node) {
     for (const GumboNode *above = node->parent; above != NULL; above = above->parent) {
         if (above->type == GUMBO_NODE_ELEMENT && above->v.element.tag == GUMBO_TAG_LI) {
-            want_break(writer, 1);
+            writer_break(writer, 1);
             return ENTRY_LINE;
         }
     }
-    want_break(writer, 2);
+    writer_break(writer, 2);
     return ENTRY_BLOCK;
 }
 
 /* A table in whose cells there are other tables or headings lays out the page, and is none. */
-static bool is_layout(const GumboNode *table) {
+static bool find_layout(const GumboNode *table) {
     struct page_walk walk;
     struct page_step *step;
     bool enters;
@@ -546,6 +314,15 @@ static bool is_layout(const GumboNode *table) {
     return is_found || walk.failed;
 }
 
+/* Each row asks. */
+static bool is_layout(struct writer *writer, const GumboNode *table) {
+    if (writer->table != table) {
+        writer->table = table;
+        writer->is_layout = find_layout(table);
+    }
+    return writer->is_layout;
+}
+
 static const GumboNode *table_of(const GumboNode *node) {
     while (node != NULL &&
            (node->type != GUMBO_NODE_ELEMENT || node->v.element.tag != GUMBO_TAG_TABLE)) {
@@ -556,18 +333,18 @@ static const GumboNode *table_of(const GumboNode *node) {
 
 static enum entry enter_row(struct writer *writer, const GumboNode *node) {
     const GumboNode *table = table_of(node);
-    if (writer->cells > 0 || table == NULL || is_layout(table)) {
-        want_break(writer, 1);
+    if (writer->cells > 0 || table == NULL || is_layout(writer, table)) {
+        writer_break(writer, 1);
         return ENTRY_LINE;
     }
-    want_break(writer, 1);
+    writer_break(writer, 1);
     writer->columns = 0;
     return ENTRY_ROW;
 }
 
 static enum entry enter_cell(struct writer *writer) {
     if (writer->columns == 0) {
-        before_text(writer);
+        writer_before_text(writer);
         text_add_string(&writer->out, "|");
         writer->is_at_start = false;
     }
@@ -580,14 +357,14 @@ static enum entry enter_cell(struct writer *writer) {
 static void leave_row(struct writer *writer) {
     if (writer->columns > 0 && writer->is_first_row) {
         text_add_string(&writer->out, "\n");
-        begin_line(writer, true);
+        writer_begin_line(writer, true);
         text_add_string(&writer->out, "|");
         for (unsigned i = 0; i < writer->columns; i++) {
             text_add_string(&writer->out, " --- |");
         }
         writer->is_first_row = false;
     }
-    want_break(writer, 1);
+    writer_break(writer, 1);
 }
 
 static enum entry enter_heading(struct writer *writer, GumboTag tag) {
@@ -613,7 +390,7 @@ static enum entry enter(struct writer *writer, const GumboNode *node, enum entry
     case GUMBO_TAG_LI: return enter_item(writer, node);
     case GUMBO_TAG_UL:
     case GUMBO_TAG_OL: return enter_list(writer, node);
-    case GUMBO_TAG_DT: want_break(writer, 1); return ENTRY_LINE;
+    case GUMBO_TAG_DT: writer_break(writer, 1); return ENTRY_LINE;
     case GUMBO_TAG_DD: return push_level(writer, 1, ": ", "  ");
     case GUMBO_TAG_STRONG:
     case GUMBO_TAG_B: return push_mark(writer, "**");
@@ -624,7 +401,7 @@ static enum entry enter(struct writer *writer, const GumboNode *node, enum entry
     case GUMBO_TAG_STRIKE: return push_mark(writer, "~~");
     case GUMBO_TAG_A: return enter_link(writer, node);
     case GUMBO_TAG_TABLE:
-        want_break(writer, 2);
+        writer_break(writer, 2);
         writer->is_first_row = writer->cells > 0 ? writer->is_first_row : true;
         return ENTRY_BLOCK;
     case GUMBO_TAG_TR: return enter_row(writer, node);
@@ -633,11 +410,11 @@ static enum entry enter(struct writer *writer, const GumboNode *node, enum entry
         if (parent == ENTRY_ROW) {
             return enter_cell(writer);
         }
-        want_break(writer, 1);
+        writer_break(writer, 1);
         return ENTRY_LINE;
     case GUMBO_TAG_P:
     case GUMBO_TAG_DL:
-    case GUMBO_TAG_FIGURE: want_break(writer, 2); return ENTRY_BLOCK;
+    case GUMBO_TAG_FIGURE: writer_break(writer, 2); return ENTRY_BLOCK;
     case GUMBO_TAG_HTML:
     case GUMBO_TAG_BODY:
     case GUMBO_TAG_DIV:
@@ -653,7 +430,7 @@ static enum entry enter(struct writer *writer, const GumboNode *node, enum entry
     case GUMBO_TAG_FIGCAPTION:
     case GUMBO_TAG_CAPTION:
     case GUMBO_TAG_LEGEND:
-    case GUMBO_TAG_OPTION: want_break(writer, 2); return ENTRY_BLOCK;
+    case GUMBO_TAG_OPTION: writer_break(writer, 2); return ENTRY_BLOCK;
     default: return ENTRY_PLAIN;
     }
 }
@@ -661,24 +438,24 @@ static enum entry enter(struct writer *writer, const GumboNode *node, enum entry
 static void leave(struct writer *writer, enum entry entry) {
     switch (entry) {
     case ENTRY_PLAIN: break;
-    case ENTRY_BLOCK: want_break(writer, 2); break;
-    case ENTRY_LINE: want_break(writer, 1); break;
+    case ENTRY_BLOCK: writer_break(writer, 2); break;
+    case ENTRY_LINE: writer_break(writer, 1); break;
     case ENTRY_LEVEL:
     case ENTRY_LEVEL_LINE:
-        want_break(writer, entry == ENTRY_LEVEL ? 2 : 1);
+        writer_break(writer, entry == ENTRY_LEVEL ? 2 : 1);
         writer->level_count--;
         break;
     case ENTRY_MARK:
     case ENTRY_LINK: {
         struct mark *mark = &writer->marks[writer->mark_count - 1];
-        close_mark(writer, mark);
+        writer_close_mark(writer, mark);
         free((char *)(uintptr_t)mark->url);
         writer->mark_count--;
         break;
     }
     case ENTRY_ROW: leave_row(writer); break;
     case ENTRY_CELL:
-        end_marks(writer);
+        writer_end_marks(writer);
         writer->has_space = false;
         writer->cells--;
         text_add_string(&writer->out, " |");
@@ -697,17 +474,17 @@ static bool write_whole(struct writer *writer, const GumboNode *node) {
             writer->has_space = true;
         } else {
             bool is_first = writer->breaks == 0 && writer->out.length > 0 && !writer->is_at_start;
-            want_break(writer, 1);
+            writer_break(writer, 1);
             writer->is_broken = writer->is_broken || is_first;
         }
         return true;
     case GUMBO_TAG_HR:
-        want_break(writer, 2);
+        writer_break(writer, 2);
         if (writer->out.length > 0 && writer->cells == 0) {
-            before_text(writer);
+            writer_before_text(writer);
             text_add_string(&writer->out, "---");
             writer->is_at_start = false;
-            want_break(writer, 2);
+            writer_break(writer, 2);
         }
         return true;
     case GUMBO_TAG_PRE:
@@ -740,7 +517,7 @@ static bool write_tree(struct writer *writer, const GumboNode *root, struct page
             leave(writer, (enum entry)step->entry);
         } else if (node->type == GUMBO_NODE_TEXT || node->type == GUMBO_NODE_CDATA ||
                    node->type == GUMBO_NODE_WHITESPACE) {
-            write_text(writer, node->v.text.text);
+            writer_text(writer, node->v.text.text);
         } else if (node->type == GUMBO_NODE_ELEMENT) {
             bool is_root = walk.depth == 1;
             if ((!is_root && is_left_out(node)) || write_whole(writer, node)) {
@@ -847,12 +624,12 @@ static bool write_page(struct writer *writer, struct page *page, const char *url
         (void)count_text(root, &has_heading);
     }
     writer->base = url;
-    char *base = finds.base != NULL ? resolve(writer, finds.base) : NULL;
+    char *base = finds.base != NULL ? writer_resolve(writer, finds.base) : NULL;
     writer->base = base != NULL ? base : url;
     writer->is_at_start = true;
     if (!has_heading && finds.title != NULL) {
         (void)push_level(writer, 2, "# ", "# ");
-        write_text(writer, finds.title);
+        writer_text(writer, finds.title);
         leave(writer, ENTRY_LEVEL);
     }
     bool is_done = write_tree(writer, root, page);
