@@ -10,6 +10,24 @@
 #include "bind/elfutils.h"
 #include "bind/model.h"
 
+static bool is_wanted(const struct bind_options *options, const char *name) {
+    /* Names with an underscore in front are the library's own, unless they are asked for. */
+    bool wanted = options->pattern_count == 0 && name[0] != '_';
+    for (size_t i = 0; i < options->pattern_count && !wanted; i++) {
+        wanted = fnmatch(options->patterns[i], name, 0) == 0;
+    }
+    return wanted;
+}
+
+/* Of the others those that may free or explain what a function gives are read. */
+static void choose_read(const struct bind_options *options, struct model *model) {
+    for (size_t i = 0; i < model->symbol_count; i++) {
+        const char *name = model->symbols[i].name;
+        model->symbols[i].is_read = is_wanted(options, name) || strstr(name, "free") != NULL ||
+                                    conclude_may_explain(name);
+    }
+}
+
 /* The function that explains a code, if there is just one. */
 static const char *find_explain(const struct model *model) {
     const char *found = NULL;
@@ -29,15 +47,6 @@ static bool leave_out(yyjson_mut_doc *doc, yyjson_mut_val *left_out, const char 
     yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, left_out);
     return yyjson_mut_obj_add_strcpy(doc, row, "name", name) &&
            yyjson_mut_obj_add_strcpy(doc, row, "reason", reason);
-}
-
-static bool is_wanted(const struct bind_options *options, const char *name) {
-    /* Names with an underscore in front are the library's own, unless they are asked for. */
-    bool wanted = options->pattern_count == 0 && name[0] != '_';
-    for (size_t i = 0; i < options->pattern_count && !wanted; i++) {
-        wanted = fnmatch(options->patterns[i], name, 0) == 0;
-    }
-    return wanted;
 }
 
 static int conclude_all(const struct bind_options *options, const struct concluding *concluding,
@@ -102,6 +111,7 @@ static int bind(const struct bind_options *options, struct model *model, yyjson_
     if (code < 0) {
         return code;
     }
+    choose_read(options, model);
     if (!options->asks_debuginfod) {
         (void)unsetenv("DEBUGINFOD_URLS"); /* libdw would ask the servers that it names */
     }
@@ -132,6 +142,7 @@ int bind_library(const struct bind_options *options, yyjson_mut_doc *doc,
     yyjson_mut_val *tools = yyjson_mut_arr(own);
     yyjson_mut_val *left_out = yyjson_mut_arr(own);
     arena_init(&arena, NULL, 0);
+    arena.size_max = MODEL_MEMORY_MAX;
     struct model model = {.arena = &arena};
     int code = tools == NULL || left_out == NULL
                        ? error_oom(err)
@@ -141,6 +152,12 @@ int bind_library(const struct bind_options *options, yyjson_mut_doc *doc,
         *ret_left_out = yyjson_mut_val_mut_copy(doc, left_out);
         *ret_summary = summary;
         code = *ret_tools == NULL || *ret_left_out == NULL ? error_oom(err) : 0;
+    }
+    if (code == TOOLRACK_E_NO_MEMORY && arena.limited) {
+        code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "what the functions of %s take unfolds to more than %u bytes; name those "
+                         "that you want with --function",
+                         options->library, MODEL_MEMORY_MAX);
     }
     yyjson_mut_doc_free(own);
     arena_finish(&arena);

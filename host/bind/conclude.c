@@ -609,14 +609,16 @@ static void conclude_error(struct work *work, yyjson_mut_val *implementation) {
     }
 }
 
+bool conclude_may_explain(const char *name) {
+    return strcasestr(name, "error") != NULL || strcasestr(name, "errstr") != NULL;
+}
+
 bool conclude_explains(const struct model_function *function) {
     const struct model_type *result = function->result;
     return function->rank > 0 && !function->is_variadic && function->param_count == 1 &&
            result != NULL && is_address(result) && result->target->is_character &&
            result->target->is_const && function->params[0].type->kind == MODEL_INTEGER &&
-           function->params[0].type->size == 4 &&
-           (strcasestr(function->name, "error") != NULL ||
-            strcasestr(function->name, "errstr") != NULL);
+           function->params[0].type->size == 4 && conclude_may_explain(function->name);
 }
 
 /* ---------------------------------------------------------------------- tool */

@@ -23,5 +23,8 @@ int conclude(const struct concluding *concluding, const struct model_function *f
              yyjson_mut_val **ret, const char **ret_reason, size_t *ret_undecided,
              struct toolrack_error *err);
 
+/** Whether a function of that name may explain an error code. */
+bool conclude_may_explain(const char *name);
+
 /** Whether a function explains an error code: const char *(int), with a name that says so. */
 bool conclude_explains(const struct model_function *function);

@@ -300,7 +300,7 @@ static void read_function(struct reading *reading, Dwarf_Die *die, struct model_
 
 static void take(struct reading *reading, Dwarf_Die *die, struct model_symbol *symbol,
                  enum rank rank) {
-    if (symbol != NULL && symbol->function.rank < rank) {
+    if (symbol != NULL && symbol->is_read && symbol->function.rank < rank) {
         symbol->function.rank = rank;
         read_function(reading, die, &symbol->function);
     }

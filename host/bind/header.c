@@ -224,7 +224,7 @@ static enum clang_visit visit(struct clang_cursor cursor, struct clang_cursor pa
         struct model_symbol *symbol = model_find(reading->model, libclang.getCString(spelling));
         libclang.disposeString(spelling);
         /* Of several declarations the last: those before may be without parameters. */
-        if (symbol != NULL) {
+        if (symbol != NULL && symbol->is_read) {
             read_function(reading, cursor, &symbol->function);
         }
     }

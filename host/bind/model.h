@@ -12,6 +12,8 @@
 /* Deepest type; structs are not looked into from MODEL_DEPTH_SHALLOW on. */
 #define MODEL_DEPTH_MAX     16u
 #define MODEL_DEPTH_SHALLOW 12u
+/* Most memory of what is read. */
+#define MODEL_MEMORY_MAX    (1024u * 1024u * 1024u)
 /* Most fields of a struct, names of an enumeration and parameters that are read. */
 #define MODEL_FIELDS_MAX    256u
 #define MODEL_NAMES_MAX     1024u
@@ -76,6 +78,7 @@ struct model_function {
 struct model_symbol {
     const char *name;
     uint64_t address;
+    bool is_read;                   /* what it takes is of interest */
     bool is_chosen;                 /* the address is of what chooses among several (IFUNC) */
     struct model_function function; /* filled by a reader */
 };

@@ -297,10 +297,17 @@ static void read_native(struct reader *reader, yyjson_val *value) {
     } else if (code < 0) {
         char place[JSON_POINTER_MAX];
         (void)snprintf(place, sizeof place, "/implementation%s", err.field);
+        const char *last = strrchr(err.field, '/');
+        bool is_undecided = last != NULL && strcmp(last, "/decide") == 0;
         say(reader, RULE("definition-native"), place,
-            "write for example {\"type\": \"native\", \"library\": \"libm.so.6\", \"symbol\": "
-            "\"cos\", \"arguments\": [{\"name\": \"x\", \"type\": \"float64\"}], \"result\": "
-            "{\"type\": \"float64\"}}",
+            is_undecided
+                    ? "decide it in the file, or where it is made: `toolrack bind LIB --decide "
+                      "FUNCTION.ARGUMENT=CHOICE`"
+                    : "write for example {\"type\": \"native\", \"library\": \"libm.so.6\", "
+                      "\"symbol\": "
+                      "\"cos\", \"arguments\": [{\"name\": \"x\", \"type\": \"float64\"}], "
+                      "\"result\": "
+                      "{\"type\": \"float64\"}}",
             "%s", err.message);
     }
 }
