@@ -46,7 +46,8 @@ static bool add_field(yyjson_mut_doc *doc, yyjson_mut_val *fields, const char *n
     bool is_said = name_valid(name) && yyjson_mut_obj_add_strcpy(doc, field, "name", name);
     if (is_said && is_text(type)) {
         is_said = yyjson_mut_obj_add_str(doc, field, "type", "string") &&
-                  yyjson_mut_obj_add_bool(doc, field, "nullable", true);
+                  yyjson_mut_obj_add_bool(doc, field, "nullable", true) &&
+                  yyjson_mut_obj_add_bool(doc, field, "optional", true);
     } else if (is_said) {
         is_said = (is_plain(type) || type->kind == MODEL_STRUCT) &&
                   write_value_type(doc, field, type);

@@ -257,6 +257,20 @@ static bool is_input(const struct foreign_argument *argument) {
            argument->length_of == NULL;
 }
 
+/* The type of what is passed by a pointer: a struct may have bytes that nothing describes. */
+static const struct tr_type *shown_type(const struct resolving *resolving,
+                                        const struct tr_type *type) {
+    if (type->kind != TR_KIND_STRUCT || type->flags != 0) {
+        return type;
+    }
+    struct tr_type *copy = arena_zalloc(resolving->arena, sizeof *copy);
+    if (copy != NULL) {
+        *copy = *type;
+        copy->flags = TR_TYPE_BY_POINTER;
+    }
+    return copy;
+}
+
 static int make_params(const struct resolving *resolving) {
     struct foreign *foreign = resolving->foreign;
     struct tr_param *params =
@@ -266,7 +280,13 @@ static int make_params(const struct resolving *resolving) {
         struct foreign_argument *argument = &resolving->arguments[i];
         if (is_input(argument)) {
             argument->input = count;
-            params[count++] = argument->about;
+            params[count] = argument->about;
+            if (argument->direction == FOREIGN_INOUT) {
+                params[count].type = shown_type(resolving, argument->about.type);
+            }
+            if (params[count++].type == NULL) {
+                return error_oom(resolving->err);
+            }
         }
         if (argument->capacity_argument != NULL) {
             argument->room_input = count;
@@ -305,20 +325,6 @@ static uint32_t stored_size(const struct tr_type *type) {
     case TR_KIND_ENUM: return type->width;
     default: return 8;
     }
-}
-
-/* The type of a part of the result: a struct is shown where it lies. */
-static const struct tr_type *shown_type(const struct resolving *resolving,
-                                        const struct tr_type *type) {
-    if (type->kind != TR_KIND_STRUCT || type->flags != 0) {
-        return type;
-    }
-    struct tr_type *copy = arena_zalloc(resolving->arena, sizeof *copy);
-    if (copy != NULL) {
-        *copy = *type;
-        copy->flags = TR_TYPE_BY_POINTER;
-    }
-    return copy;
 }
 
 static uint32_t align_up(uint32_t offset, uint32_t align) {

@@ -260,7 +260,8 @@ static int make_room(const struct native_call *call, uint32_t index) {
     int code = room_init(call, room, value_size(type));
     if (code == 0 && argument->input != FOREIGN_NONE) {
         const void *stored = given(call, argument->input);
-        memcpy(room->data, stored, value_size(type));
+        memcpy(room->data, type->kind == TR_KIND_STRUCT ? *(const void *const *)stored : stored,
+               value_size(type));
     }
     return code;
 }

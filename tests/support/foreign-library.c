@@ -1,10 +1,13 @@
 /* An installed library that knows nothing of tools: functions of many shapes, and a constructor
  * that shows in which process it ran. */
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -19,6 +22,15 @@ void nothing(void);
 uint8_t narrow(int8_t number);
 const char *latin1(void);
 int end_by_signal(int number);
+void *give_bytes(int count, int *ret_count);
+int give_pointer(unsigned char **bytes, size_t *size);
+int released(void);
+void let_go(void *memory);
+int turn(void *bytes, unsigned size);
+int lie(char *out, int16_t size);
+int needs(int number);
+int64_t many(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, int64_t f, int8_t g,
+             const char *text, int *out, double h);
 
 EXPORT int variable = 1;
 
@@ -80,4 +92,57 @@ EXPORT const char *latin1(void) {
 
 EXPORT int end_by_signal(int number) {
     return raise(number);
+}
+
+static int released_count;
+
+EXPORT void let_go(void *memory) {
+    released_count++;
+    free(memory);
+}
+
+EXPORT int released(void) {
+    return released_count;
+}
+
+/* A result of which another argument says how long it is; less than none is a fault. */
+EXPORT void *give_bytes(int count, int *ret_count) {
+    char *bytes = count == 0 ? NULL : calloc(1, 16);
+    *ret_count = count;
+    return bytes != NULL ? memset(bytes, 'z', count > 0 ? (size_t)count : 0) : NULL;
+}
+
+EXPORT int give_pointer(unsigned char **bytes, size_t *size) {
+    *bytes = calloc(1, 3);
+    *size = *bytes == NULL ? 0 : 3;
+    return 1;
+}
+
+/* Turns bytes round, where they are. */
+EXPORT int turn(void *bytes, unsigned size) {
+    unsigned char *at = bytes;
+    for (unsigned i = 0; i < size / 2; i++) {
+        unsigned char first = at[i];
+        at[i] = at[size - 1 - i];
+        at[size - 1 - i] = first;
+    }
+    return 0;
+}
+
+/* Says that it wrote more than there is room for. */
+EXPORT int lie(char *out, int16_t size) {
+    memset(out, 'a', (size_t)size);
+    return size + 1;
+}
+
+EXPORT int needs(int number) {
+    errno = number == 1 ? 0 : EDOM;
+    return number;
+}
+
+/* More words than there are registers, and what is written behind them. */
+EXPORT int64_t many(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, int64_t f, int8_t g,
+                    const char *text, int *out, double h) {
+    *out += (int)(g + h);
+    return a + 10 * b + 100 * c + 1000 * d + 10000 * e + 100000 * f + (int64_t)strlen(text);
 }

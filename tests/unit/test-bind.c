@@ -473,6 +473,11 @@ static void check_own(struct toolrack *host) {
                           "\"colour\":\"RED\",\"weights_0\":1,\"weights_1\":2,\"weights_2\":3,"
                           "\"label\":null}}";
     check(host, "own_square", segment, "25.0");
+    check(host, "own_move",
+          "{\"segment\":{\"from\":{\"x\":0,\"y\":0},\"to\":{\"x\":3,\"y\":4},\"colour\":\"RED\","
+          "\"weights_0\":1,\"weights_1\":2,\"weights_2\":3},\"by\":{\"x\":1,\"y\":-1}}",
+          "{\"from\":{\"x\":1.0,\"y\":-1.0},\"to\":{\"x\":4.0,\"y\":3.0},\"colour\":\"RED\","
+          "\"weights_0\":1,\"weights_1\":2,\"weights_2\":3,\"label\":null}");
     check(host, "own_colour_name", "{\"number\":2}", "\"green\"");
 }
 

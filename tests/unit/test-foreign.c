@@ -162,6 +162,22 @@ static void what_is_written_reads_the_same(void **state) {
             "\"items\":{\"type\":\"double\",\"pointer\":true}}],"
             "\"result\":{\"type\":\"string\",\"nullable\":true},"
             "\"capabilities\":[\"read:/etc\",\"write:/tmp/\\u00e9\",\"spawn:/bin/true\"]}",
+            "{\"library\":\"l\",\"symbol\":\"s\",\"arguments\":["
+            "{\"name\":\"a\",\"type\":\"bytes\",\"direction\":\"out\",\"capacity\":8,"
+            "\"capacity_argument\":\"room\",\"length\":\"result\"},"
+            "{\"name\":\"b\",\"type\":\"int16\",\"length_of\":\"a\"},"
+            "{\"name\":\"c\",\"type\":\"pointer\",\"value\":null},"
+            "{\"name\":\"d\",\"type\":\"struct\",\"size\":16,\"fields\":["
+            "{\"name\":\"x\",\"type\":\"float\",\"offset\":4,\"minimum\":1},"
+            "{\"name\":\"y\",\"type\":\"struct\",\"size\":8,\"offset\":8,\"fields\":["
+            "{\"name\":\"z\",\"type\":\"string\",\"nullable\":true,\"offset\":0}]}],"
+            "\"direction\":\"inout\"},"
+            "{\"name\":\"e\",\"type\":\"enum\",\"size\":4,\"choices\":{\"RED\":-1},"
+            "\"default\":\"RED\"},"
+            "{\"name\":\"f\",\"type\":\"string\",\"direction\":\"out\",\"free\":\"free\"},"
+            "{\"name\":\"g\",\"type\":\"bytes\",\"alone\":true,\"minLength\":4}],"
+            "\"result\":{\"type\":\"int32\",\"description\":\"It\"},"
+            "\"error\":{\"when\":\"equals\",\"value\":-1,\"errno\":true,\"message\":\"m\"}}",
     };
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
@@ -223,6 +239,51 @@ static void what_is_wrong_is_said_where_it_stands(void **state) {
             {"{\"library\":\"l\",\"symbol\":\"s\",\"result\":{\"type\":\"bytes\"}}", "/result/type",
              "\"length_of\": \"result\""},
             {"{\"library\":\"l\",\"symbol\":\"s\",\"result\":\"int\"}", "/result", "a JSON object"},
+            {ARGUMENT("{\"name\":\"a\",\"decide\":{\"question\":\"which of them\",\"choices\":{"
+                      "\"in\":{\"type\":\"int\"},\"out\":{}}}}"),
+             "/arguments/0/decide",
+             "which of them; write the members of the right one of its "
+             "choices (in, out)"},
+            {ARGUMENT("{\"name\":\"a\",\"type\":\"pointer\"}"), "/arguments/0/value", "null"},
+            {ARGUMENT("{\"name\":\"a\",\"type\":\"int\",\"direction\":\"up\"}"),
+             "/arguments/0/direction", "\"inout\""},
+            {ARGUMENT("{\"name\":\"a\",\"type\":\"bytes\",\"direction\":\"out\"}"),
+             "/arguments/0/capacity", "at most"},
+            {ARGUMENT("{\"name\":\"a\",\"type\":\"bytes\",\"direction\":\"out\","
+                      "\"capacity\":67108865}"),
+             "/arguments/0/capacity", "67108864"},
+            {ARGUMENT("{\"name\":\"a\",\"type\":\"int\",\"capacity\":1}"), "/arguments/0/direction",
+             "\"out\""},
+            {ARGUMENT("{\"name\":\"a\",\"type\":\"int\",\"length_of\":\"b\"}"),
+             "/arguments/0/length_of", "no argument has the name \"b\""},
+            {ARGUMENT("{\"name\":\"a\",\"type\":\"int\",\"length_of\":\"a\"}"),
+             "/arguments/0/length_of", "bytes, an array or a string"},
+            {ARGUMENT("{\"name\":\"a\",\"type\":\"float\",\"length_of\":\"a\"}"),
+             "/arguments/0/type", "integer"},
+            {ARGUMENT("{\"name\":\"a\",\"type\":\"bytes\"},{\"name\":\"b\",\"type\":\"int\","
+                      "\"direction\":\"out\",\"length_of\":\"a\"}"),
+             "/arguments/1/direction", "not written"},
+            {ARGUMENT("{\"name\":\"a\",\"type\":\"string\",\"value\":\"x\"}"), "/arguments/0/value",
+             "only numbers"},
+            {ARGUMENT("{\"name\":\"a\",\"type\":\"int\",\"alone\":true}"), "/arguments/0/alone",
+             "bytes and arrays"},
+            {ARGUMENT("{\"name\":\"a\",\"type\":\"struct\",\"fields\":[]}"), "/arguments/0/fields",
+             "\"size\""},
+            {ARGUMENT("{\"name\":\"a\",\"type\":\"struct\",\"size\":4,\"fields\":["
+                      "{\"type\":\"int\"}]}"),
+             "/arguments/0/fields/0/name", "no \"name\""},
+            {ARGUMENT("{\"name\":\"a\",\"type\":\"enum\",\"size\":4,\"choices\":{\"A\":0.5}}"),
+             "/arguments/0/choices", "whole number"},
+            {ARGUMENT("{\"name\":\"a\",\"type\":\"int\",\"choices\":{\"A\":1}}"),
+             "/arguments/0/choices", "only an enum"},
+            {"{\"library\":\"l\",\"symbol\":\"s\",\"error\":{\"when\":\"sometimes\"}}",
+             "/error/when", "\"negative\""},
+            {"{\"library\":\"l\",\"symbol\":\"s\",\"error\":{\"when\":\"zero\"}}", "/error/when",
+             "a pointer"},
+            {"{\"library\":\"l\",\"symbol\":\"s\",\"error\":{\"wen\":\"zero\"}}", "/error",
+             "did you mean \"when\"?"},
+            {"{\"library\":\"l\",\"symbol\":\"s\",\"result\":{\"type\":\"int\",\"free\":\"f\"}}",
+             "/result/free", "only a pointer"},
             {"{\"library\":\"l\",\"symbol\":\"s\",\"capabilities\":[\"env\"]}", "/capabilities",
              "\"env\" is no capability"},
             {"{\"library\":\"l\",\"symbol\":\"s\",\"capabilities\":[\"env:\"]}", "/capabilities",
@@ -496,6 +557,75 @@ static void values_reach_the_function_as_its_types_say(void **state) {
 }
 
 /* Also where the app and the tool's policy say that plugins run in this process. */
+/* A definition of the test's own library, with all its members. */
+static void add_whole(struct toolrack *host, const char *symbol, const char *arguments,
+                      const char *more) {
+    char text[2048];
+    (void)snprintf(text, sizeof text,
+                   "{\"library\":\"" FOREIGN_LIBRARY "\",\"symbol\":\"%s\",\"arguments\":[%s]%s}",
+                   symbol, arguments, more);
+    (void)add(host, symbol, text);
+}
+
+/* Lengths, room, constants and codes are the host's affair; what is read the caller gives. */
+static void what_is_written_is_the_result(void **state) {
+    (void)state;
+    struct toolrack_error err;
+    struct toolrack *host = open_host("{}");
+    add_whole(host, "give_bytes",
+              "{\"name\":\"count\",\"type\":\"int\"},{\"name\":\"n\",\"type\":\"int\","
+              "\"direction\":\"out\",\"length_of\":\"result\"}",
+              ",\"result\":{\"type\":\"bytes\",\"free\":\"let_go\"}");
+    check(host, "give_bytes", "{\"count\":3}", "\"enp6\"");
+    check(host, "give_bytes", "{\"count\":0}", "\"\"");
+    check_failure(host, "give_bytes", "{\"count\":-1}", TOOLRACK_E_EXECUTION_FAILED, "-1", &err);
+    add_whole(host, "give_pointer",
+              "{\"name\":\"bytes\",\"type\":\"bytes\",\"direction\":\"out\",\"free\":\"let_go\"},"
+              "{\"name\":\"n\",\"type\":\"size_t\",\"direction\":\"out\",\"length_of\":\"bytes\"}",
+              ",\"result\":{\"type\":\"int\"},\"error\":{\"when\":\"zero\"}");
+    check(host, "give_pointer", "{}", "{\"result\":1,\"bytes\":\"AAAA\"}");
+    add_whole(host, "turn",
+              "{\"name\":\"bytes\",\"type\":\"bytes\",\"direction\":\"inout\",\"capacity\":8},"
+              "{\"name\":\"size\",\"type\":\"unsigned int\",\"value\":4}",
+              ",\"result\":{\"type\":\"int\",\"hidden\":true}");
+    check(host, "turn", "{\"bytes\":\"AQIDBA==\"}", "\"BAMCAQAAAAA=\"");
+    check_failure(host, "turn", "{\"bytes\":\"AQIDBAUGBwgJ\"}", TOOLRACK_E_INVALID_ARGUMENTS,
+                  "longer than the room of 8", &err);
+    add_whole(host, "lie",
+              "{\"name\":\"out\",\"type\":\"string\",\"direction\":\"out\",\"capacity\":4,"
+              "\"capacity_argument\":\"room\",\"length\":\"result\"},"
+              "{\"name\":\"size\",\"type\":\"int16\",\"length_of\":\"out\"}",
+              ",\"result\":{\"type\":\"int\"}");
+    check_failure(host, "lie", "{}", TOOLRACK_E_EXECUTION_FAILED,
+                  "has 5 bytes, and there is room for 4; ask for more with room", &err);
+    check_failure(host, "lie", "{\"room\":32768}", TOOLRACK_E_INVALID_ARGUMENTS,
+                  "longer than its length", &err);
+    add_whole(host, "needs", "{\"name\":\"number\",\"type\":\"int\"}",
+              ",\"result\":{\"type\":\"int\"},\"error\":{\"when\":\"errno\"}");
+    check(host, "needs", "{\"number\":1}", "1");
+    check_failure(host, "needs", "{\"number\":2}", TOOLRACK_E_EXECUTION_FAILED,
+                  "needs failed: Numerical argument out of domain (errno 33)", &err);
+    add_whole(host, "many",
+              "{\"name\":\"a\",\"type\":\"int64\"},{\"name\":\"b\",\"type\":\"int64\"},"
+              "{\"name\":\"c\",\"type\":\"int64\"},{\"name\":\"d\",\"type\":\"int64\"},"
+              "{\"name\":\"e\",\"type\":\"int64\"},{\"name\":\"f\",\"type\":\"int64\"},"
+              "{\"name\":\"g\",\"type\":\"int8\",\"value\":-3},"
+              "{\"name\":\"text\",\"type\":\"string\"},"
+              "{\"name\":\"out\",\"type\":\"int\",\"direction\":\"inout\"},"
+              "{\"name\":\"h\",\"type\":\"double\"}",
+              ",\"result\":{\"type\":\"int64\"}");
+    check(host, "many",
+          "{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"text\":\"seven\",\"out\":10,"
+          "\"h\":8.0}",
+          "{\"result\":654326,\"out\":15}");
+    add_whole(host, "narrow", "{\"name\":\"number\",\"type\":\"int8\"}",
+              ",\"result\":{\"type\":\"uint8\"},\"error\":{\"when\":\"nonzero\",\"message\":"
+              "\"no_such_function\"}");
+    check_failure(host, "narrow", "{\"number\":1}", TOOLRACK_E_EXECUTION_FAILED,
+                  "has no function 'no_such_function'", &err);
+    toolrack_close(host);
+}
+
 static void the_library_is_never_opened_in_the_host(void **state) {
     (void)state;
     struct toolrack *host =
@@ -683,6 +813,7 @@ int main(void) {
             TEST(without_memory_nothing_is_made),
             TEST(functions_of_system_libraries_are_tools),
             TEST(values_reach_the_function_as_its_types_say),
+            TEST(what_is_written_is_the_result),
             TEST(the_library_is_never_opened_in_the_host),
             TEST(a_grant_is_needed),
             TEST(what_cannot_be_found_fails_the_call),
