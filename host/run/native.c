@@ -353,8 +353,9 @@ static int64_t number_at(const struct tr_type *type, const void *stored) {
 
 static int64_t returned(const struct native_call *call) {
     const struct tr_type *type = call->native->foreign->returns;
-    if (type == NULL) {
-        return 0;
+    if (type == NULL || type->kind == TR_KIND_NONE ||
+        (!is_pointer(type) && type->kind == TR_KIND_STRUCT)) {
+        return 0; /* which is no number */
     }
     return is_pointer(type) ? *(const int64_t *)call->inner.result
                             : number_at(type, call->inner.result);

@@ -24,11 +24,17 @@ const char *latin1(void);
 int end_by_signal(int number);
 void *give_bytes(int count, int *ret_count);
 int give_pointer(unsigned char **bytes, size_t *size);
-int released(void);
+void cry_out(void *memory);
 void let_go(void *memory);
 int turn(void *bytes, unsigned size);
 int lie(char *out, int16_t size);
 int needs(int number);
+struct trio {
+    int64_t one;
+    int64_t two;
+    int64_t three;
+};
+struct trio three(int64_t first, int *out);
 int64_t many(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, int64_t f, int8_t g,
              const char *text, int *out, double h);
 
@@ -94,15 +100,15 @@ EXPORT int end_by_signal(int number) {
     return raise(number);
 }
 
-static int released_count;
-
 EXPORT void let_go(void *memory) {
-    released_count++;
     free(memory);
 }
 
-EXPORT int released(void) {
-    return released_count;
+/* What releases, where it shows. */
+EXPORT void cry_out(void *memory) {
+    if (memory != NULL) {
+        abort();
+    }
 }
 
 /* A result of which another argument says how long it is; less than none is a fault. */
@@ -145,4 +151,10 @@ EXPORT int64_t many(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, int64
                     const char *text, int *out, double h) {
     *out += (int)(g + h);
     return a + 10 * b + 100 * c + 1000 * d + 10000 * e + 100000 * f + (int64_t)strlen(text);
+}
+
+/* A struct as result, and something that is written beside it. */
+EXPORT struct trio three(int64_t first, int *out) {
+    *out = (int)first + 3;
+    return (struct trio){first, first + 1, first + 2};
 }

@@ -579,6 +579,15 @@ static void what_is_written_is_the_result(void **state) {
     check(host, "give_bytes", "{\"count\":3}", "\"enp6\"");
     check(host, "give_bytes", "{\"count\":0}", "\"\"");
     check_failure(host, "give_bytes", "{\"count\":-1}", TOOLRACK_E_EXECUTION_FAILED, "-1", &err);
+    struct foreign loud =
+            parsed("loud", "{\"library\":\"" FOREIGN_LIBRARY
+                           "\",\"symbol\":\"give_bytes\",\"arguments\":[{\"name\":"
+                           "\"count\",\"type\":\"int\"},{\"name\":\"n\",\"type\":\"int\","
+                           "\"direction\":\"out\",\"length_of\":\"result\"}],\"result\":"
+                           "{\"type\":\"bytes\",\"free\":\"cry_out\"}}");
+    assert_int_equal(add_foreign(host, &loud, NULL, &err), 0);
+    check(host, "loud", "{\"count\":0}", "\"\""); /* there is nothing to release */
+    check_failure(host, "loud", "{\"count\":3}", TOOLRACK_E_EXECUTION_FAILED, "SIGABRT", &err);
     add_whole(host, "give_pointer",
               "{\"name\":\"bytes\",\"type\":\"bytes\",\"direction\":\"out\",\"free\":\"let_go\"},"
               "{\"name\":\"n\",\"type\":\"size_t\",\"direction\":\"out\",\"length_of\":\"bytes\"}",
@@ -618,6 +627,15 @@ static void what_is_written_is_the_result(void **state) {
           "{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"text\":\"seven\",\"out\":10,"
           "\"h\":8.0}",
           "{\"result\":654326,\"out\":15}");
+    add_whole(host, "three",
+              "{\"name\":\"first\",\"type\":\"int64\"},"
+              "{\"name\":\"out\",\"type\":\"int\",\"direction\":\"out\"}",
+              ",\"result\":{\"type\":\"struct\",\"size\":24,\"fields\":["
+              "{\"name\":\"one\",\"type\":\"int64\",\"offset\":0},"
+              "{\"name\":\"two\",\"type\":\"int64\",\"offset\":8},"
+              "{\"name\":\"three\",\"type\":\"int64\",\"offset\":16}]}");
+    check(host, "three", "{\"first\":1}",
+          "{\"result\":{\"one\":1,\"two\":2,\"three\":3},\"out\":4}");
     add_whole(host, "narrow", "{\"name\":\"number\",\"type\":\"int8\"}",
               ",\"result\":{\"type\":\"uint8\"},\"error\":{\"when\":\"nonzero\",\"message\":"
               "\"no_such_function\"}");
