@@ -100,7 +100,11 @@ static struct span comment_below(const char *name, const char *end, size_t *ret_
     const char *stop = end - begin > 2 && begin[0] == '/' && begin[1] == '*'
                                ? memmem(begin + 2, (size_t)(end - begin - 2), "*/", 2)
                                : NULL;
-    return stop == NULL ? (struct span){0} : (struct span){begin, (size_t)(stop - begin) + 2};
+    struct span comment = {0};
+    if (stop != NULL) {
+        comment = (struct span){begin, (size_t)(stop - begin) + 2};
+    }
+    return comment;
 }
 
 static bool mentions(struct span comment, const char *name) {

@@ -27,6 +27,7 @@ struct work {
     yyjson_mut_doc *doc;
     const struct model_function *function;
     const char *names[MODEL_PARAMS_MAX];
+    const struct model_type *types[MODEL_PARAMS_MAX]; /* of the parameters, as they are seen here */
     uint32_t length_at[MODEL_PARAMS_MAX]; /* of a buffer: the parameter that is its length */
     uint32_t length_of[MODEL_PARAMS_MAX];
     bool writes;    /* an argument is, or may be, written */
@@ -120,22 +121,36 @@ static int refuse_choice(struct choosing *choosing, const struct decision *decis
                      known.failed || known.length == 0 ? "none" : known.data);
 }
 
+/* The last decision of which there is such a choice. A pattern may fit things of which it is not
+ * meant; a decision about just this must be possible. */
+static yyjson_mut_val *find_decided(struct choosing *choosing, struct decision *ret) {
+    struct work *work = choosing->work;
+    const struct decisions *decisions = work->concluding->decisions;
+    size_t at = decisions->count;
+    while (decisions_before(decisions, &at, work->function->name, choosing->about, ret)) {
+        yyjson_mut_val *members = yyjson_mut_obj_get(choosing->choices, ret->choice);
+        if (members != NULL) {
+            decisions->used[at] = true;
+            return members;
+        }
+        if (!ret->is_pattern && work->code == 0) {
+            work->code = refuse_choice(choosing, ret);
+        }
+    }
+    return NULL;
+}
+
 /* Add the members of the choice that was decided or is certain, else "decide". */
 static void choosing_end(struct choosing *choosing, const char *question) {
     struct work *work = choosing->work;
-    struct decision decision;
-    bool is_decided = decisions_find(work->concluding->decisions, work->function->name,
-                                     choosing->about, &decision);
-    const char *name = is_decided ? decision.choice : choosing->certain;
-    yyjson_mut_val *members = name != NULL ? yyjson_mut_obj_get(choosing->choices, name) : NULL;
+    struct decision decision = {.number = 0};
+    yyjson_mut_val *members = find_decided(choosing, &decision);
     if (members != NULL) {
-        merge(choosing, members, is_decided ? decision.number : 0);
+        merge(choosing, members, decision.number);
         return;
     }
-    /* A pattern of a decision may fit things of which it is not meant. */
-    bool has_choices = yyjson_mut_obj_size(choosing->choices) > 0;
-    if (is_decided && has_choices && choosing->certain == NULL) {
-        work->code = work->code < 0 ? work->code : refuse_choice(choosing, &decision);
+    if (choosing->certain != NULL) {
+        merge(choosing, yyjson_mut_obj_get(choosing->choices, choosing->certain), 0);
         return;
     }
     yyjson_mut_val *decide = yyjson_mut_obj_add_obj(work->doc, choosing->object, "decide");
@@ -149,11 +164,38 @@ static void choosing_end(struct choosing *choosing, const char *question) {
 /* ----------------------------------------------------------------- parameters */
 
 static const struct model_type *param_type(const struct work *work, uint32_t index) {
-    return work->function->params[index].type;
+    return work->types[index];
 }
 
 static bool is_address(const struct model_type *type) {
     return (type->kind == MODEL_POINTER || type->kind == MODEL_ARRAY) && type->target != NULL;
+}
+
+/* A pointer to a struct that is nothing but bytes, as ids and keys are, is one to these bytes. */
+static const struct model_type *see_bytes(struct work *work, const struct model_type *type) {
+    const struct model_type *to = type->target;
+    const struct model_type *bytes = to != NULL && type->kind == MODEL_POINTER &&
+                                                     to->kind == MODEL_STRUCT && !to->is_packed &&
+                                                     to->field_count == 1
+                                             ? to->fields[0].type
+                                             : NULL;
+    if (bytes == NULL || bytes->kind != MODEL_ARRAY || bytes->target == NULL ||
+        bytes->target->kind != MODEL_INTEGER || bytes->target->size != 1 ||
+        bytes->count != to->size) {
+        return type;
+    }
+    struct model_type *seen = arena_zalloc(work->concluding->model->arena, 2 * sizeof *seen);
+    if (seen == NULL) {
+        work->code = error_oom(work->err);
+        return type;
+    }
+    seen[1] = *bytes->target;
+    seen[1].is_character = false;
+    seen[1].is_const = to->is_const;
+    seen[0] = *bytes;
+    seen[0].target = &seen[1];
+    seen[0].spelling = type->spelling;
+    return seen;
 }
 
 static bool is_byte(const struct model_type *type) {
@@ -181,6 +223,7 @@ static void name_params(struct work *work) {
         for (uint32_t k = 0; k < i && is_good; k++) {
             is_good = strcmp(work->names[k], name) != 0;
         }
+        work->types[i] = see_bytes(work, work->function->params[i].type);
         if (is_good) {
             work->names[i] = name;
         } else {

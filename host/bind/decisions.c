@@ -60,17 +60,17 @@ int decisions_check(const struct decisions *decisions, struct toolrack_error *er
     return 0;
 }
 
-bool decisions_find(const struct decisions *decisions, const char *function, const char *argument,
-                    struct decision *ret) {
+bool decisions_before(const struct decisions *decisions, size_t *at, const char *function,
+                      const char *argument, struct decision *ret) {
     struct parts parts;
-    bool found = false;
-    for (size_t i = 0; i < decisions->count; i++) {
-        if (split(decisions->texts[i], &parts) && fnmatch(parts.function, function, 0) == 0 &&
+    while (*at > 0) {
+        --*at;
+        if (split(decisions->texts[*at], &parts) && fnmatch(parts.function, function, 0) == 0 &&
             fnmatch(parts.argument, argument, 0) == 0) {
-            decisions->used[i] = true;
             *ret = parts.decision;
-            found = true;
+            ret->is_pattern = strcmp(parts.argument, argument) != 0;
+            return true;
         }
     }
-    return found;
+    return false;
 }

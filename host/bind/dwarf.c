@@ -98,17 +98,16 @@ static void read_base(Dwarf_Die *die, struct model_type *type) {
     (void)number_of(die, DW_AT_encoding, &encoding);
     switch (encoding) {
     case DW_ATE_boolean: type->kind = MODEL_BOOL; break;
-    case DW_ATE_signed_char: type->is_signed = true; /* fall through */
-    case DW_ATE_unsigned_char:
-    case DW_ATE_UTF:
-        type->kind = MODEL_INTEGER;
-        type->is_character = type->size == 1 && strcmp(type->spelling, "char") == 0;
-        break;
-    case DW_ATE_signed: type->is_signed = true; /* fall through */
-    case DW_ATE_unsigned: type->kind = MODEL_INTEGER; break;
     case DW_ATE_float: type->kind = MODEL_FLOAT; break;
+    case DW_ATE_signed:
+    case DW_ATE_signed_char:
+    case DW_ATE_unsigned:
+    case DW_ATE_unsigned_char:
+    case DW_ATE_UTF: type->kind = MODEL_INTEGER; break;
     default: type->kind = MODEL_OTHER; break;
     }
+    type->is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
+    type->is_character = type->size == 1 && strcmp(type->spelling, "char") == 0;
     if (type->size > 8 || (type->kind == MODEL_FLOAT && type->size < 4)) {
         type->kind = MODEL_OTHER;
     }

@@ -7,7 +7,7 @@
 #include "base/name.h"
 
 /* Most items of an array in a struct, which become fields of their own. */
-#define FLAT_MAX 16u
+#define FLAT_MAX 32u
 
 static const char *number_name(const struct model_type *type) {
     static const char *const names[2][4] = {{"uint8", "uint16", "uint32", "uint64"},

@@ -174,6 +174,14 @@ EXPORTED void own_overrun(uint8_t *out, size_t out_size) {
     }
 }
 
+EXPORTED void own_make_id(struct id *id, uint8_t number) {
+    memset(id->id, number, sizeof id->id);
+}
+
+EXPORTED int own_last_of_id(const struct id *id) {
+    return id->id[sizeof id->id - 1];
+}
+
 EXPORTED int own_sixteen(unsigned char key[16]) {
     return key[15];
 }

@@ -114,6 +114,16 @@ const char *own_error(int code);
  * @param out_size  the room */
 void own_overrun(uint8_t *out, size_t out_size);
 
+struct id {
+    unsigned char id[20];
+};
+
+/** Make an id of a number.
+ * @param[out] id  the id
+ * @param number   of which */
+void own_make_id(struct id *id, uint8_t number);
+int own_last_of_id(const struct id *id);
+
 int own_sixteen(unsigned char key[16]);
 struct handle *own_open(const char *name);
 void own_close(struct handle *handle);

@@ -426,12 +426,12 @@ static void sodium_and_sqlite_by_their_headers(void **state) {
 
 /* ------------------------------------------------------------- the tests' own */
 
-#define OWN_DECISIONS                                                                      \
-    SOME("own_segment.segment=out", "own_move.segment=inout", "own_divide.rest=out",       \
-         "own_divide.error=never", "own_join.result=own_free", "own_fill.out=out",         \
-         "own_fibonacci.error=nonzero", "own_capitals.out=out_counted",                    \
-         "own_capitals.error=minus_one", "own_say.text=out_text", "own_say.error=nonzero", \
-         "own_overrun.out=out", "own_sixteen.key=in:16", "own_sixteen.error=never",        \
+#define OWN_DECISIONS                                                                       \
+    SOME("own_segment.segment=out", "own_make_id.id=out", "own_move.segment=inout",         \
+         "own_divide.rest=out", "own_divide.error=never", "own_join.result=own_free",       \
+         "own_fill.out=out", "own_fibonacci.error=nonzero", "own_capitals.out=out_counted", \
+         "own_capitals.error=minus_one", "own_say.text=out_text", "own_say.error=nonzero",  \
+         "own_overrun.out=out", "own_sixteen.key=in:16", "own_sixteen.error=never",         \
          "own_open.result=hidden", "own_close.handle=null", "own_each.call=null")
 
 static void check_own(struct toolrack *host) {
@@ -469,6 +469,8 @@ static void check_own(struct toolrack *host) {
     check(host, "own_sixteen", "{\"key\":\"AAAAAAAAAAAAAAAAAAAABw==\"}", "7");
     check_failure(host, "own_sixteen", "{\"key\":\"AAAA\"}", TOOLRACK_E_INVALID_ARGUMENTS, "16");
     check(host, "own_each", "{\"count\":3}", "3");
+    check(host, "own_make_id", "{\"number\":1}", "\"AQEBAQEBAQEBAQEBAQEBAQEBAQE=\"");
+    check(host, "own_last_of_id", "{\"id\":\"AQEBAQEBAQEBAQEBAQEBAQEBAQI=\"}", "2");
     const char *segment = "{\"segment\":{\"from\":{\"x\":0,\"y\":0},\"to\":{\"x\":3,\"y\":4},"
                           "\"colour\":\"RED\",\"weights_0\":1,\"weights_1\":2,\"weights_2\":3,"
                           "\"label\":null}}";
