@@ -1,1 +1,1 @@
-#include "base/buf.h"
+#include "call/call.h"
