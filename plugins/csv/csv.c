@@ -1,14 +1,15 @@
 /* csv - reading, filtering, aggregating and joining CSV, by libcsv and an SQLite database in
  * memory.
  *
- * Files are read from the folder that the plugin was granted; nothing is ever written. */
+ * Files are read from the folders that the plugin was granted, as the filesystem plugin finds them;
+ * nothing is ever written. */
 #include <toolrack/plugin.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../shared/place.h"
+#include "../filesystem/place.h"
 #include "work.h"
 
 /* Columns of a result: those of two sheets. */
@@ -520,5 +521,5 @@ TR_JSON_TOOL(csv_join,
         OFFSET "," LIMIT, "\"left\",\"right\",\"on\""))
 
 TR_PLUGIN(("csv", .description = "Reads, filters, aggregates and joins CSV", .vendor = "toolrack", .license = "MIT",
-           .open = work_open, .close = place_close, TR_CAPABILITIES(TR_MAY_READ("${setting:folder}"))),
+           .open = place_open_roots, .close = place_close_roots, TR_CAPABILITIES(TR_MAY_READ("${workspace}"))),
           "1.0.0", csv_read, csv_filter, csv_aggregate, csv_join)

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../shared/place.h"
+#include "../filesystem/place.h"
 #include "../sqlite/rows.h"
 
 /* Instructions of SQLite between two looks at whether the call was cancelled. */
@@ -17,17 +17,6 @@
 
 /* What a database in memory may have. */
 #define DATABASE_SETTINGS "PRAGMA page_size=4096; PRAGMA max_page_count=98304; PRAGMA temp_store=2"
-
-static char work_folder_fault[PLACE_MESSAGE_SIZE]; /* why the folder cannot be used; or "" */
-
-tr_status work_open(struct tr_host *host) {
-    const char *folder = tr_host_config(host, "folder", NULL);
-    work_folder_fault[0] = '\0';
-    if (folder != NULL) {
-        (void)place_add(folder, work_folder_fault);
-    }
-    return TR_OK; /* texts can be given all the same */
-}
 
 /* ------------------------------------------------------------ failing */
 
@@ -109,47 +98,39 @@ static bool read_all(int fd, size_t size, char *ret, size_t *ret_length) {
     return true;
 }
 
-/* Open a file in a granted folder. What is no file, such as a FIFO, is not waited for. */
-static int open_file(struct work *work, const char *path, const char *field, size_t *ret_size) {
-    char message[PLACE_MESSAGE_SIZE];
+/* The text of a file in a granted folder, to be freed; NULL: the call has been failed. */
+static char *read_file(struct work *work, const char *path, const char *field, size_t *ret_length) {
+    struct place place;
+    struct place_fault fault;
     struct stat status;
-    if (!place_is_granted()) {
+    if (place_root_count() == 0) {
         (void)work_fail(work, TR_INVALID_ARGUMENTS, field,
-                        "no folder is granted%s%s: an administrator names one in the setting "
-                        "\"folder\" of the plugin and allows it to read; or give the text itself",
-                        work_folder_fault[0] != '\0' ? ", " : "", work_folder_fault);
-        return -1;
+                        "no folder is granted: an administrator names one as "
+                        "\"paths\": {\"workspace\": ...} and allows the plugin to read; or give "
+                        "the text itself");
+        return NULL;
     }
-    int fd = place_at(path, O_RDONLY | O_NONBLOCK, 0, message);
-    if (fd < 0) {
-        (void)work_fail(work, TR_INVALID_ARGUMENTS, field, "%s", message);
-        return -1;
+    if (!place_find(path, &place, &fault)) {
+        (void)work_fail(work, fault.code, field, "%s", fault.message);
+        return NULL;
     }
-    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode)) {
-        (void)work_fail(work, TR_INVALID_ARGUMENTS, field, "%.200s is no regular file", path);
-    } else if ((uint64_t)status.st_size > SHEET_BYTES_MAX) {
+    int fd = place_open_file(&place);
+    if (fd < 0 || fstat(fd, &status) < 0) {
+        place_say(&fault, "cannot read", path, errno);
+        (void)work_fail(work, fault.code, field, "%s", fault.message);
+        return NULL;
+    }
+    char *text = NULL;
+    if ((uint64_t)status.st_size > SHEET_BYTES_MAX) {
         (void)work_fail(work, TR_LIMIT_EXCEEDED, field, "the file is larger than %zu MiB",
                         SHEET_BYTES_MAX >> 20);
     } else {
-        *ret_size = (size_t)status.st_size;
-        return fd;
-    }
-    (void)close(fd);
-    return -1;
-}
-
-/* The text of a file, to be freed; NULL: the call has been failed. */
-static char *read_file(struct work *work, const char *path, const char *field, size_t *ret_length) {
-    size_t size = 0;
-    int fd = open_file(work, path, field, &size);
-    if (fd < 0) {
-        return NULL;
-    }
-    char *text = malloc(size + 1);
-    if (text == NULL || !read_all(fd, size, text, ret_length)) {
-        (void)work_fail(work, TR_FAILED, field, "the file cannot be read");
-        free(text);
-        text = NULL;
+        text = malloc((size_t)status.st_size + 1);
+        if (text == NULL || !read_all(fd, (size_t)status.st_size, text, ret_length)) {
+            (void)work_fail(work, TR_FAILED, field, "the file cannot be read");
+            free(text);
+            text = NULL;
+        }
     }
     (void)close(fd);
     return text;

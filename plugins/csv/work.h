@@ -30,9 +30,6 @@ struct work {
     size_t value_count;
 };
 
-/** Open the folder that the setting `folder` names; place_close() closes it. [plugin] */
-tr_status work_open(struct tr_host *host);
-
 /** Begin: read the arguments and open a database in memory. False: the call has been failed; finish
  * it all the same. [call-thread] */
 bool work_begin(struct work *work, struct tr_call *call);

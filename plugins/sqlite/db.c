@@ -15,9 +15,6 @@
 #define STEPS_A_LOOK 1000
 #define WAIT_STEP_NS 5000000
 
-/* The granted folder without links: a name below it, which SQLite opens, has none either. */
-static char *folder_path; /* owned; NULL: there is none */
-
 static int64_t now_ms(void) {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -69,14 +66,12 @@ bool db_fail_sqlite(struct db *db) {
         return db_fail(db, TR_INVALID_ARGUMENTS, "path", "is no SQLite database, or is encrypted");
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
-        return db_fail(
-                db, TR_FAILED, "path", "the database cannot be %s: %s",
-                db->use == DB_READS || db->use == DB_EXPLAINS ? "read" : "written",
-                db->use == DB_READS || db->use == DB_EXPLAINS
-                        ? "another process writes it in WAL mode, for which its folder must "
-                          "be granted for writing too"
-                        : "it, or its folder, in which SQLite makes files, may not be written; "
-                          "an administrator can allow the plugin to write it");
+        return db_fail(db, TR_FAILED, "path", "the database cannot be %s: %s",
+                       db->use == DB_READS || db->use == DB_EXPLAINS ? "read" : "written",
+                       db->use == DB_READS || db->use == DB_EXPLAINS
+                               ? "another process writes it in WAL mode, for which its folder must "
+                                 "be granted for writing too"
+                               : "it, or its folder, in which SQLite makes files, is read-only");
     case SQLITE_ERROR: return db_fail(db, TR_INVALID_ARGUMENTS, "sql", "%s", said);
     default: return db_fail(db, TR_FAILED, NULL, "%s", said);
     }
@@ -250,7 +245,7 @@ static int authorize(void *user, int action, const char *first, const char *seco
 static bool exists_beside(const struct db *db, const char *suffix) {
     char path[PATH_MAX + 8];
     struct stat status;
-    (void)snprintf(path, sizeof path, "%s%s", db->path, suffix);
+    (void)snprintf(path, sizeof path, "%s%s", db->place.path, suffix);
     return lstat(path, &status) == 0;
 }
 
@@ -295,8 +290,8 @@ static int try_reading(struct db *db) {
  * true is looked at in the end. */
 static bool open_snapshot(struct db *db) {
     struct buf uri = BUF_INIT;
-    add_uri(&uri, db->path);
-    bool opened = !uri.failed && stat(db->path, &db->snapshot) == 0 &&
+    add_uri(&uri, db->place.path);
+    bool opened = !uri.failed && stat(db->place.path, &db->snapshot) == 0 &&
                   open_at(db, uri.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
     buf_finish(&uri);
     db->is_snapshot = opened;
@@ -304,7 +299,7 @@ static bool open_snapshot(struct db *db) {
 }
 
 static bool open_reading(struct db *db) {
-    if (!open_at(db, db->path, SQLITE_OPEN_READONLY)) {
+    if (!open_at(db, db->place.path, SQLITE_OPEN_READONLY)) {
         return false;
     }
     int code = try_reading(db);
@@ -319,7 +314,7 @@ static bool open_writing(struct db *db) {
     char pragma[64];
     sqlite3_stmt *statement = NULL;
     int64_t page_size = 4096;
-    if (!open_at(db, db->path, flags)) {
+    if (!open_at(db, db->place.path, flags)) {
         return false;
     }
     if (try_reading(db) != SQLITE_OK) {
@@ -343,74 +338,43 @@ static bool open_memory(struct db *db) {
 
 /* What is opened must be a file: a FIFO would wait. It is looked at by a descriptor of O_PATH,
  * since closing any other would release the locks that this process has on the file. */
-static bool check_file(struct db *db, int fd) {
+static bool check_file(struct db *db, const char *path) {
     struct stat status;
-    bool regular = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
-    (void)close(fd);
-    return regular || db_fail(db, TR_INVALID_ARGUMENTS, "path", "is no regular file");
-}
-
-/* Whether a file can be made there: its folder is one. */
-static bool check_parent(struct db *db, const char *path) {
-    char message[PLACE_MESSAGE_SIZE];
-    char parent[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    (void)snprintf(parent, sizeof parent, "%.*s", slash == NULL ? 0 : (int)(slash - path), path);
-    int fd = place_at(parent[0] == '\0' ? "." : parent, O_PATH | O_DIRECTORY, 0, message);
-    if (fd < 0) {
-        return db_fail(db, TR_INVALID_ARGUMENTS, "path", "%s", message);
+    struct place_fault fault;
+    int fd = place_open(&db->place, O_PATH | O_NOFOLLOW);
+    if (fd < 0 || fstat(fd, &status) < 0) {
+        place_say(&fault, "cannot open", path, errno);
+        return db_fail(db, fault.code, "path", "%s", fault.message);
     }
     (void)close(fd);
-    return true;
+    return S_ISREG(status.st_mode) ||
+           db_fail(db, TR_INVALID_ARGUMENTS, "path", "is no regular file");
 }
 
-/* SQLite opens by name. The name has no "..", and SQLITE_OPEN_NOFOLLOW refuses links that come to
- * be on the way after this look; what a worker may open is the kernel's to say in the end. */
 static bool find_file(struct db *db, const char *path) {
-    char message[PLACE_MESSAGE_SIZE];
-    const char *rest;
-    if (!place_is_granted()) {
+    struct place_fault fault;
+    bool writes = db->use == DB_WRITES || db->use == DB_CREATES;
+    if (place_root_count() == 0) {
         return db_fail(db, TR_INVALID_ARGUMENTS, "path",
-                       "no folder is granted: an administrator names one in the setting "
-                       "\"folder\" of the plugin and allows it to read, or to write");
+                       "no folder is granted: an administrator names one as "
+                       "\"paths\": {\"workspace\": ...} and allows the plugin to read it, or to "
+                       "write it");
     }
-    errno = 0;
-    int fd = place_at(path, O_PATH, 0, message);
-    bool missing = fd < 0 && errno == ENOENT;
-    if (fd < 0 && !(missing && db->use == DB_CREATES)) {
-        return db_fail(db, TR_INVALID_ARGUMENTS, "path", "%s%s", message,
-                       missing && db->use == DB_WRITES ? "; with create it is made" : "");
+    if (!place_find(path, &db->place, &fault)) {
+        return db_fail(db, fault.code, "path", "%s", fault.message);
     }
-    if (!(fd >= 0 ? check_file(db, fd) : check_parent(db, path))) {
-        return false;
+    if (writes && !db->place.root->writes) {
+        return db_fail(db, TR_INVALID_ARGUMENTS, "path",
+                       "its folder %s is granted for reading only; an administrator can allow the "
+                       "plugin to write it",
+                       db->place.root->path);
     }
-    (void)place_find(path, &rest);
-    rest += strspn(rest, "/");
-    return snprintf(db->path, sizeof db->path, "%s/%s", folder_path, rest) < (int)sizeof db->path ||
-           db_fail(db, TR_INVALID_ARGUMENTS, "path", "is longer than a path can be");
-}
-
-tr_status db_open_folder(struct tr_host *host) {
-    const char *folder = tr_host_config(host, "folder", NULL);
-    char message[PLACE_MESSAGE_SIZE];
-    if (folder == NULL) {
-        return TR_OK;
+    if (!db->place.exists) {
+        return db->use == DB_CREATES ||
+               db_fail(db, TR_INVALID_ARGUMENTS, "path", "there is no file %.300s%s",
+                       db->place.path, writes ? "; with create it is made" : "");
     }
-    if (!place_add(folder, message)) {
-        return tr_host_fail(host, "the setting \"folder\": %s", message);
-    }
-    folder_path = realpath(folder, NULL);
-    if (folder_path == NULL) {
-        place_close();
-        return tr_host_fail(host, "the setting \"folder\": %s: %s", folder, strerror(errno));
-    }
-    return TR_OK;
-}
-
-void db_close_folder(void) {
-    place_close();
-    free(folder_path);
-    folder_path = NULL;
+    return check_file(db, path);
 }
 
 void db_restrict(struct db *db, bool on) {
@@ -439,8 +403,9 @@ bool db_open(struct db *db, struct tr_call *call, enum db_use use) {
 static bool snapshot_is_true(const struct db *db) {
     struct stat now;
     const struct stat *then = &db->snapshot;
-    return stat(db->path, &now) == 0 && now.st_ino == then->st_ino && now.st_dev == then->st_dev &&
-           now.st_size == then->st_size && now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
+    return stat(db->place.path, &now) == 0 && now.st_ino == then->st_ino &&
+           now.st_dev == then->st_dev && now.st_size == then->st_size &&
+           now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
            now.st_mtim.tv_nsec == then->st_mtim.tv_nsec && !exists_beside(db, "-wal");
 }
 

@@ -5,7 +5,6 @@
  * clock, memory and the call every few instructions. */
 #pragma once
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +13,7 @@
 #include <sqlite3.h>
 #include <toolrack/plugin.h>
 
-#include "../shared/place.h"
+#include "../filesystem/place.h"
 
 /* Longest string or blob that any expression may make, and how much more SQLite may have in memory
  * than before. */
@@ -36,7 +35,7 @@ struct db {
     struct tr_call *call;
     enum db_use use;
     sqlite3 *sqlite;
-    char path[PATH_MAX]; /**< absolute */
+    struct place place;
     int64_t deadline_ms;
     int64_t memory_before;
     bool is_memory;       /**< ":memory:", an empty database of this call alone */
@@ -46,10 +45,6 @@ struct db {
     char denied[160];     /**< what the authorizer did not allow; or "" */
     bool failed;          /**< the call has been failed */
 };
-
-/** Open the folder that the setting `folder` names. [plugin] */
-tr_status db_open_folder(struct tr_host *host);
-void db_close_folder(void);
 
 /** Open; false: the call has been failed. Close it all the same. [call-thread] */
 bool db_open(struct db *db, struct tr_call *call, enum db_use use);
