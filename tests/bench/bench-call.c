@@ -210,6 +210,43 @@ static void row_submitted(long times) {
     toolrack_source_stop(source);
 }
 
+/* ------------------------------------------------------------ two threads */
+
+/* Calls of each thread in one round. */
+#define TOGETHER 100000
+
+/* What the machine gives to two threads that share nothing. */
+static void row_alone(long times) {
+    uint64_t hash = 1;
+    for (long i = 0; i < 250 * times; i++) {
+        hash = (hash ^ (uint64_t)i) * UINT64_C(0x100000001b3);
+    }
+    BENCH_KEEP(hash);
+}
+
+static void *run_one(void *row) {
+    ((const struct bench_row *)row)->run(TOGETHER);
+    return NULL;
+}
+
+/* How many times the calls that one thread makes two of them make in the same time. */
+static double gain(const struct bench_row *row) {
+    double gains[BENCH_ROUNDS];
+    for (int i = 0; i < BENCH_ROUNDS; i++) {
+        pthread_t other;
+        uint64_t start_ns = clock_now_ns();
+        row->run(TOGETHER);
+        uint64_t alone_ns = clock_now_ns() - start_ns;
+        start_ns = clock_now_ns();
+        (void)pthread_create(&other, NULL, run_one, (void *)(uintptr_t)row);
+        row->run(TOGETHER);
+        (void)pthread_join(other, NULL);
+        gains[i] = 2 * (double)alone_ns / (double)(clock_now_ns() - start_ns);
+    }
+    qsort(gains, BENCH_ROUNDS, sizeof gains[0], bench_compare);
+    return gains[BENCH_ROUNDS / 2];
+}
+
 static void show_the_work_is_the_same(void) {
     char out[4096];
     size_t length = call_by_hand(TOOL_NAME, arguments, sizeof arguments - 1, true, out);
@@ -269,6 +306,11 @@ int main(int count, char **values) {
     bench_print(&rows[4], NULL, NULL);
     bench_print(&rows[5], &rows[4], NULL);
     bench_print(&rows[6], &rows[0], NULL);
+    const struct bench_row alone = {.name = "arithmetic", .run = row_alone};
+    const struct bench_row *const both[] = {&alone, &rows[1], &rows[3]};
+    for (size_t i = 0; i < sizeof both / sizeof both[0]; i++) {
+        printf("%-44s %10.2f x one thread\n", both[i]->name, gain(both[i]));
+    }
     toolrack_close(host);
     return 0;
 }
