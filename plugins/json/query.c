@@ -295,10 +295,25 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define COUNTED_BY_SANITIZER
+#endif
+#endif
+
+/* A sanitizer has an allocator of its own, of which mallinfo2() knows nothing. */
+#ifdef COUNTED_BY_SANITIZER
+extern size_t __sanitizer_get_current_allocated_bytes(void);
+
+static size_t memory_used(void) {
+    return __sanitizer_get_current_allocated_bytes();
+}
+#else
 static size_t memory_used(void) {
     struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;
 }
+#endif
 
 /* Why the program has to stop now; QUERY_OK if it has not. */
 static enum query_end reason_to_stop(const struct query *query, int64_t deadline_ms,
