@@ -32,6 +32,7 @@
 #define LIBC             "libc.so.6"
 #define LIBZ             "libz.so.1"
 #define LIBSODIUM        "libsodium.so.23"
+#define LIBGIT2          "libgit2.so"
 #define LIBSQLITE        "libsqlite3.so.0"
 #define HEADERS          "/usr/include/"
 #define FUNCTIONS_WANTED 200u
@@ -424,6 +425,28 @@ static void sodium_and_sqlite_by_their_headers(void **state) {
     finish(&from, host);
 }
 
+static void libgit2_by_its_header(void **state) {
+    (void)state;
+    int major = 0;
+    int minor = 0;
+    int revision = 0;
+    int (*real_version)(int *, int *, int *) = NULL;
+    *(void **)&real_version = function_of(LIBGIT2, "git_libgit2_version");
+    (void)real_version(&major, &minor, &revision);
+    struct bound from =
+            bound(LIBGIT2, HEADERS "git2.h", SOME("git_libgit2_version", "git_oid_fromstr"),
+                  SOME("git_libgit2_version.*=out", "*.error=negative", "*.out=out"));
+    struct toolrack *host = open_host(&from);
+    CLEANUP(buf_finish) struct buf expected = BUF_INIT;
+    buf_printf(&expected, "{\"result\":0,\"major\":%d,\"minor\":%d,\"rev\":%d}", major, minor,
+               revision);
+    check(host, "git_libgit2_version", "{}", expected.data);
+    /* An id is a struct of bytes. */
+    check(host, "git_oid_fromstr", "{\"str\":\"0123456789abcdef0123456789abcdef01234567\"}",
+          "{\"result\":0,\"out\":\"ASNFZ4mrze8BI0VniavN7wEjRWc=\"}");
+    finish(&from, host);
+}
+
 /* ------------------------------------------------------------- the tests' own */
 
 #define OWN_DECISIONS                                                                       \
@@ -663,6 +686,7 @@ int main(void) {
             cmocka_unit_test(structs_of_libc),
             cmocka_unit_test(zlib_by_its_header),
             cmocka_unit_test(sodium_and_sqlite_by_their_headers),
+            cmocka_unit_test(libgit2_by_its_header),
             cmocka_unit_test(own_library_by_debug_information),
             cmocka_unit_test(own_library_by_its_header),
             cmocka_unit_test(both_ways_say_the_same),
