@@ -165,24 +165,28 @@ static const char *allowance_of(struct arena *arena, const struct tr_capability 
     return network.port != 0 ? arena_printf(arena, "network:*:%u", network.port) : "network:*";
 }
 
-/* Whether the value is a folder that the configuration names, by a placeholder that stands for
- * nothing yet. A setting that is not given is none: what it would lead to is not used then. */
+/* Whether the value is a path whose placeholder stands for nothing yet: it can be given a value. */
 static bool is_unset(const struct policy_capability *capability) {
-    const char *value = capability->declared->value;
-    bool is_path =
-            capability->declared->kind == TR_CAP_READ || capability->declared->kind == TR_CAP_WRITE;
-    return is_path && capability->declared_path == NULL && strncmp(value, "${", 2) == 0;
+    uint32_t kind = capability->declared->kind;
+    return (kind == TR_CAP_READ || kind == TR_CAP_WRITE) && capability->declared_path == NULL &&
+           strncmp(capability->declared->value, "${", 2) == 0;
 }
 
-static bool is_of_setting(const struct tr_capability *declared) {
-    return strncmp(declared->value, "${setting:", strlen("${setting:")) == 0;
-}
-
-/* Whether the tools are of no use without what is not granted. */
+/* Whether tools are of no use without what is not granted. */
 static bool is_needed(const struct policy_capability *capability) {
     bool has_part = capability->narrower != NULL && capability->narrower[0] != NULL;
-    return (capability->declared->flags & TR_CAP_OPTIONAL) == 0 && !has_part &&
-           !(is_unset(capability) && is_of_setting(capability->declared));
+    return (capability->declared->flags & TR_CAP_OPTIONAL) == 0 && !has_part;
+}
+
+/* Whether what is declared to be written is declared to be read too: reading is of use alone. */
+static bool is_read_too(const struct policy *policy, const struct tr_capability *written) {
+    for (size_t i = 0; i < policy->capability_count; i++) {
+        const struct tr_capability *one = policy->capabilities[i].declared;
+        if (one->kind == TR_CAP_READ && strcmp(one->value, written->value) == 0) {
+            return written->kind == TR_CAP_WRITE;
+        }
+    }
+    return false;
 }
 
 int allowance_missing(const char *plugin_id, const struct policy *policy, struct missing **ret,
@@ -198,9 +202,8 @@ int allowance_missing(const char *plugin_id, const struct policy *policy, struct
     size_t count = 0;
     for (size_t i = 0; items != NULL && i < policy->capability_count; i++) {
         const struct policy_capability *capability = &policy->capabilities[i];
-        bool is_open = is_unset(capability) && !is_of_setting(capability->declared);
-        if (capability->allowed || (capability->is_void && !is_open)) {
-            continue; /* no allowance of it would help, nor anything else */
+        if (capability->allowed || (capability->is_void && !is_unset(capability))) {
+            continue; /* nothing that an administrator does would help */
         }
         items[count] = (struct missing_capability){
                 .kind = capability->declared->kind,
@@ -208,7 +211,8 @@ int allowance_missing(const char *plugin_id, const struct policy *policy, struct
                 .path = capability->path,
                 .refusal = capability->refusal != NULL ? capability->refusal : capability->obstacle,
                 .allowance = allowance_of(&arena, capability->declared),
-                .is_needed = is_needed(capability)};
+                .is_needed = is_needed(capability),
+                .is_for_change = is_read_too(policy, capability->declared)};
         if (items[count++].allowance == NULL) {
             return error_oom(err);
         }

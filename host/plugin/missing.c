@@ -325,7 +325,7 @@ void missing_explain(const struct missing *missing, const char *message, struct 
 }
 
 static bool is_needed(const struct missing_capability *item, bool read_only) {
-    return item->is_needed && !(read_only && item->kind == TR_CAP_WRITE);
+    return item->is_needed && !(read_only && item->is_for_change);
 }
 
 bool missing_is_needed(const struct missing *missing, bool read_only) {
@@ -382,7 +382,8 @@ static bool copy_all(struct missing *missing, const char *plugin_id,
         *kept = (struct missing_capability){.kind = items[i].kind,
                                             .value = copy(arena, items[i].value),
                                             .allowance = copy(arena, items[i].allowance),
-                                            .is_needed = items[i].is_needed};
+                                            .is_needed = items[i].is_needed,
+                                            .is_for_change = items[i].is_for_change};
         kept->path = items[i].path != NULL ? copy(arena, items[i].path) : NULL;
         kept->refusal = items[i].refusal != NULL ? copy(arena, items[i].refusal) : NULL;
         if (kept->value == NULL || kept->allowance == NULL ||

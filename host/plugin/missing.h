@@ -25,7 +25,8 @@ struct missing_capability {
     const char *path;      /* of a file or folder: the real one; or NULL */
     const char *allowance; /* the item of "allow" that grants it and no more */
     const char *refusal;   /* why it is not granted, allowed or not; NULL: it is not allowed */
-    bool is_needed;        /* the tools are of no use without it */
+    bool is_needed;        /* tools are of no use without it, */
+    bool is_for_change;    /* but for those that only read */
 };
 
 struct missing;
@@ -41,7 +42,7 @@ CLEANUP_DEFINE(struct missing, missing_free)
 const char *missing_text(const struct missing *missing);
 
 /** Write the kinds that a tool is of no use without, "read, network". `read_only`: the tool changes
- * nothing, and so needs no TR_CAP_WRITE. Nothing is written where it has what it needs; `missing`
+ * nothing. Nothing is written where it has what it needs; `missing`
  * may be NULL. [any-thread] */
 void missing_needs(const struct missing *missing, bool read_only, struct buf *out);
 /** Whether there is such a kind. [any-thread] */

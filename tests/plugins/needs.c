@@ -20,5 +20,5 @@ TR_JSON_TOOL(needs_seldom,
              TR_SCHEMA({"type" : "object"}))
 
 TR_PLUGIN(("needs", TR_CAPABILITIES(TR_READS("${workspace}"), TR_WRITES("${workspace}"),
-                                    TR_MAY_CONNECT("*:443"), TR_READS("${setting:more}"))),
+                                    TR_MAY_CONNECT("*:443"), TR_MAY_READ("${setting:more}"))),
           "1.0.0", needs_look, needs_change, needs_seldom)

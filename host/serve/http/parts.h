@@ -517,7 +517,7 @@ void shard_wake(struct shard *shard);
 /** No thread serves its connections on return: after `server->stopping` was set. */
 void shards_stop(struct listener *listener);
 /** End its connections, none of which waits any more. */
-void shards_finish(struct listener *listener);
+void shards_close(struct listener *listener);
 
 /* ---------------------------------------------------------------- other files */
 

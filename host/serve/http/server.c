@@ -409,7 +409,7 @@ void server_stop(struct server *server) {
     }
     lock_release(&server->lock);
     for (size_t i = 0; i < server->listener_count; i++) {
-        shards_finish(&server->listeners[i]);
+        shards_close(&server->listeners[i]);
         (void)close(server->listeners[i].fd);
     }
     if (server->watch_epoll >= 0) {

@@ -166,7 +166,7 @@ void shards_stop(struct listener *listener) {
     }
 }
 
-void shards_finish(struct listener *listener) {
+void shards_close(struct listener *listener) {
     for (unsigned i = 0; i < listener->shard_count; i++) {
         struct shard *shard = &listener->shards[i];
         mhd.stop_daemon(shard->daemon);

@@ -284,7 +284,7 @@ enum tr_capability_flags {
 
 /** A capability that the plugin needs from the system; an administrator grants or refuses it. A
  * host offers models no tool whose plugin lacks one that is not optional; a tool that is read-only
- * needs no TR_CAP_WRITE. */
+ * does not need to write what it may read. */
 struct tr_capability {
     uint32_t kind;  /**< enum tr_capability_kind */
     uint32_t flags; /**< enum tr_capability_flags; hosts before 0.2 do not read it */
