@@ -17,13 +17,15 @@ __asm__(".pushsection .rodata\n"
         ".hidden chart_font_begin\n"
         "chart_font_begin:\n"
         ".incbin \"" CHART_FONT "\"\n"
-        ".globl chart_font_end\n"
-        ".hidden chart_font_end\n"
         "chart_font_end:\n"
-        ".byte 0\n"
+        ".balign 4\n"
+        ".globl chart_font_size\n"
+        ".hidden chart_font_size\n"
+        "chart_font_size:\n"
+        ".4byte chart_font_end - chart_font_begin\n"
         ".popsection\n");
 extern const unsigned char chart_font_begin[];
-extern const unsigned char chart_font_end[];
+extern const uint32_t chart_font_size;
 
 static FT_Library library;
 static FT_Face face;
@@ -34,7 +36,7 @@ const char *font_open(const char *path) {
         return "FreeType cannot be started";
     }
     FT_Error error = path == NULL ? FT_New_Memory_Face(library, chart_font_begin,
-                                                       chart_font_end - chart_font_begin, 0, &face)
+                                                       (FT_Long)chart_font_size, 0, &face)
                                   : FT_New_Face(library, path, 0, &face);
     if (error != 0) {
         font_close();
