@@ -285,6 +285,25 @@ const inTurn = (...calls) => (results) =>
     (results.length < calls.length ? {text: '', calls: [calls[results.length]]}
                                    : {text: `Last: ${JSON.stringify(results.at(-1))}`, calls: []});
 
+// Two tables are summed, drawn and told of in a file: what a model does with the bundled tools.
+const reports = (results) => {
+    const sums = (path, as) => ({name: 'csv_aggregate', args: {
+        path, group_by: ['product'], order_by: [{column: 'product'}], aggregates: [{function: 'sum', column: 'amount', as}]}});
+    const rows = results.slice(1, 3).map((table) => table.rows);
+    const write = (path, content) => ({name: 'write_file', args: {path, content}});
+    switch (results.length) {
+        case 0: return {text: '', calls: [{name: 'list_directory', args: {path: '.'}}]};
+        case 1: return {text: '', calls: [sums('north.csv', 'north'), sums('south.csv', 'south')]};
+        case 3: return {text: '', calls: [{name: 'chart_bar', args: {
+            columns: ['product', 'north', 'south'], rows: rows[0].map(([product, north], at) => [product, north, rows[1][at][1]]),
+            title: 'Sales by product', y_label: 'EUR', format: 'svg'}}]};
+        case 4: return {text: '', calls: [write('sales.svg', results[3]), write('report.md', [
+            '# Sales by product', '', '| product | north | south |', '|---|---|---|',
+            ...rows[0].map(([product, north], at) => `| ${product} | ${north} | ${rows[1][at][1]} |`), '', '![chart](sales.svg)', ''].join('\n'))]};
+        default: return {text: 'The south sells more coffee, the north more tea. See report.md and sales.svg.', calls: []};
+    }
+};
+
 // What a person types decides: a sum, a slow call, another ending, or what was typed so far.
 const converse = (results, key, {tasks, hasResults}) => {
     const task = tasks.at(-1);
@@ -307,6 +326,7 @@ const overloaded = sse({type: 'error', error: {type: 'overloaded_error', message
 const parts = {
     'two-turn': {say: twoTurns([add(2, 3)])},
     'converses': {say: converse},
+    'reports': {say: reports},
     'talks': {say: twoTurns([add(2, 3)], 'Let me add them: é ☃ 😀\n')},
     // Why an answer is none, or not whole.
     'length': {say: () => ({text: 'It is fo', calls: [], end: 'length'})},
