@@ -61,6 +61,12 @@ bool policy_find_declared(const struct making *making, const struct tr_capabilit
     return is_found;
 }
 
+bool policy_find_program(const struct making *making, const struct tr_capability *declared,
+                         const char **ret_program, const char **ret_nowhere) {
+    const struct policy_values values = values_of(making);
+    return policy_target_expand(&values, declared->value, ret_program, ret_nowhere);
+}
+
 /* What is declared too is given by itself, and is no part of another. */
 static bool is_declared(const struct tr_plugin *plugin, const char *item) {
     for (uint32_t i = 0; i < plugin->capability_count; i++) {

@@ -47,16 +47,36 @@ static int grant_file(struct making *making, struct policy_capability *capabilit
     return code == 0 && path == NULL ? error_oom(err) : code;
 }
 
+/* It is allowed, and its value grants nothing. */
+static int refuse_void(struct making *making, struct policy_capability *capability,
+                       const struct capability_fault *fault, struct toolrack_error *err) {
+    capability->is_void = true;
+    capability->refusal = arena_printf(making->arena, "%s; %s", fault->cause, fault->fix);
+    return capability->refusal != NULL ? 0 : error_oom(err);
+}
+
 /* Let the worker execute a program and what starts it, unless one of these is the host's or could
  * be changed by the plugin. */
 int policy_grant_program(struct making *making, struct policy_capability *capability,
                          struct toolrack_error *err) {
-    const char *value = capability->declared->value;
+    const char *value;
+    const char *fault;
+    struct capability_fault odd;
     struct program program;
-    if (strcmp(value, "*") == 0) {
+    if (strcmp(capability->declared->value, "*") == 0) {
         return grant_all_programs(making, capability, err);
     }
-    const char *fault;
+    if (!policy_find_program(making, capability->declared, &value, &fault)) {
+        return error_oom(err);
+    }
+    if (fault != NULL) { /* a setting that is not given names no program */
+        capability->is_void = true;
+        capability->refusal = fault;
+        return 0;
+    }
+    if (!capability_check(TR_CAP_SPAWN, value, &odd)) {
+        return refuse_void(making, capability, &odd, err);
+    }
     size_t before = making->program_count;
     int code = program_find(making->paths.ways, value, &program, &fault, err);
     if (code < 0) {
@@ -83,14 +103,6 @@ int policy_grant_program(struct making *making, struct policy_capability *capabi
     }
     making->policy->sandbox.spawn = making->policy->sandbox.spawn || capability->refusal == NULL;
     return code;
-}
-
-/* It is allowed, and its value grants nothing. */
-static int refuse_void(struct making *making, struct policy_capability *capability,
-                       const struct capability_fault *fault, struct toolrack_error *err) {
-    capability->is_void = true;
-    capability->refusal = arena_printf(making->arena, "%s; %s", fault->cause, fault->fix);
-    return capability->refusal != NULL ? 0 : error_oom(err);
 }
 
 /* Let the sandbox do what an allowed capability says. */

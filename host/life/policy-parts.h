@@ -33,6 +33,10 @@ struct making {
 /** Where a declared path leads; NULL in `ret->way.end`: nowhere. @return false: no memory. */
 bool policy_find_declared(const struct making *making, const struct tr_capability *declared,
                           struct policy_target *ret);
+/** The program that a declared capability names, its placeholders replaced. `ret_nowhere`: why it
+ * names none; NULL: it does. @return false: no memory. */
+bool policy_find_program(const struct making *making, const struct tr_capability *declared,
+                         const char **ret_program, const char **ret_nowhere);
 /** Grant what the configuration, people and the trust allow of a declared capability. */
 int policy_allow(struct making *making, struct policy_capability *capability,
                  const struct policy_target *target, struct toolrack_error *err);

@@ -70,6 +70,18 @@ static bool expand(const struct policy_values *values, const char *text, struct 
     return true;
 }
 
+bool policy_target_expand(const struct policy_values *values, const char *text,
+                          const char **ret_text, const char **ret_nowhere) {
+    CLEANUP(buf_finish) struct buf whole = BUF_INIT;
+    *ret_nowhere = NULL;
+    bool is_whole = expand(values, text, &whole, ret_nowhere);
+    *ret_text =
+            is_whole && !whole.failed
+                    ? arena_copy(values->arena, whole.length > 0 ? whole.data : "", whole.length)
+                    : NULL;
+    return *ret_text != NULL || (*ret_nowhere != NULL && !whole.failed);
+}
+
 /* Symbolic links are resolved: otherwise a user who may change a link would
  * decide what is granted. A path that does not exist grants nothing. False: out of memory. */
 bool policy_target_find(const struct policy_values *values, const char *text,

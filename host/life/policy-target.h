@@ -18,6 +18,11 @@ struct policy_target {
     const char *nowhere;  /* why it leads nowhere, and what to write; NULL: it leads there */
 };
 
+/** A value with its placeholders replaced, in the arena; NULL in `ret_nowhere`: each has a value.
+ * @return false: no memory. */
+bool policy_target_expand(const struct policy_values *values, const char *text,
+                          const char **ret_text, const char **ret_nowhere);
+
 /** Find where a path with placeholders leads. @return false: no memory. */
 bool policy_target_find(const struct policy_values *values, const char *text,
                         struct policy_target *ret);

@@ -128,9 +128,9 @@ static bool check_path(const char *path, struct capability_fault *ret_fault) {
 }
 
 static bool check_program(const char *program, struct capability_fault *ret_fault) {
-    return program[0] == '/' || strchr(program, '/') == NULL ||
+    return program[0] == '/' || strncmp(program, "${", 2) == 0 || strchr(program, '/') == NULL ||
            fault(ret_fault, "the program is neither an absolute path nor a name without a folder",
-                 "write its absolute path, its name alone, or * for every program");
+                 "write its absolute path, its name alone, a placeholder, or * for every program");
 }
 
 const char *capability_find_odd(uint32_t kind, const char *value) {
