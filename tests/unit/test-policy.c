@@ -726,6 +726,42 @@ static void is_no_program(const struct tr_capability *all, uint32_t count, const
     finish(&subject);
 }
 
+/* What a setting names is judged like what a plugin names. */
+static void a_program_may_be_that_of_a_setting(void **state) {
+    static const struct {
+        const char *value;
+        const char *refused; /* NULL: granted */
+    } rows[] = {{"${setting:programs/0}", NULL},
+                {"${setting:programs/1}", "neither an absolute path nor a name"},
+                {"${setting:programs/2}", "is not a file"},
+                {"${setting:programs/3}", "* "},
+                {"${setting:programs/4}", "is no text"},
+                {"${setting:programs/5}", "is not set"}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        const struct tr_capability asked = {TR_CAP_SPAWN, 0, rows[i].value};
+        struct tr_plugin asks = plugin;
+        struct subject subject;
+        asks.capabilities = &asked;
+        asks.capability_count = 1;
+        make_for(&subject, &asks,
+                 "{\"plugins\": {\"subject\": {\"programs\": [\"/bin/sh\", \"bin/sh\", \"/etc\", "
+                 "\"*\", "
+                 "7]}}, \"policies\": {\"subject\": {\"allow\": [\"spawn\"]}}}",
+                 TRUST_COMMUNITY, ISOLATION_UNSTATED, ISOLATION_UNSTATED);
+        place(&subject, false);
+        const struct policy_capability *one = &subject.policy.capabilities[0];
+        bool is_granted = rows[i].refused == NULL;
+        assert_int_equal(one->allowed, is_granted);
+        assert_int_equal(subject.policy.sandbox.spawn, is_granted);
+        if (!is_granted &&
+            (one->refusal == NULL || strstr(one->refusal, rows[i].refused) == NULL)) {
+            fail_msg("%s: %s", rows[i].value, one->refusal != NULL ? one->refusal : "no reason");
+        }
+        finish(&subject);
+    }
+}
+
 /* Folders, pipes, what is the host's and the kernel's, and what is no program: a grant to execute
  * is one to read. */
 static void a_program_is_one_file_and_not_the_hosts(void **state) {
@@ -959,6 +995,7 @@ int main(void) {
             WITH_WORK(a_link_above_is_refused),
             WITH_WORK(a_program_needs_what_starts_it),
             WITH_WORK(a_program_is_one_file_and_not_the_hosts),
+            WITH_WORK(a_program_may_be_that_of_a_setting),
             WITH_WORK(the_loader_of_a_program_is_judged_like_it),
             WITH_WORK(a_program_that_the_plugin_may_write_is_no_grant),
             WITH_WORK(a_grant_in_a_writable_folder_leads_nowhere_else),
