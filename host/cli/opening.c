@@ -171,7 +171,8 @@ static void print_problems(const struct problems *problems, const struct opening
     yyjson_val *row;
     for (size_t i = 0;
          problems->refusals != NULL && i < toolrack_refusals_count(problems->refusals); i++) {
-        refused += !view_is_shared(toolrack_refusals_get(problems->refusals, i));
+        const struct toolrack_refusal *refusal = toolrack_refusals_get(problems->refusals, i);
+        refused += !view_is_shared(refusal) && !view_is_absent(refusal);
     }
     yyjson_arr_foreach (yyjson_doc_get_root(problems->warnings), at, size, row) {
         const char *source = member(row, "source");

@@ -44,7 +44,7 @@ enum style style_of_state(const char *state) {
             {"loaded", STYLE_GOOD},      {"failed", STYLE_BAD},     {"refused", STYLE_BAD},
             {"quarantined", STYLE_BAD},  {"stuck", STYLE_BAD},      {"changed", STYLE_CAUTION},
             {"left-out", STYLE_CAUTION}, {"disabled", STYLE_FAINT}, {"kept", STYLE_FAINT},
-            {"shared", STYLE_CAUTION},   {"needs", STYLE_CAUTION},
+            {"shared", STYLE_CAUTION},   {"absent", STYLE_CAUTION}, {"needs", STYLE_CAUTION},
     };
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
         if (strcmp(state, rows[i].state) == 0) {

@@ -15,9 +15,9 @@ static const char *const headings[] = {"NAME",   "VERSION", "PRIORITY",   "PERMI
 
 /* ------------------------------------------------------------------ filter */
 
-static const char *const states[] = {"listed",      "loaded",  "failed",   "stuck",
-                                     "quarantined", "changed", "left-out", "needs",
-                                     "disabled",    "kept",    "shared",   "refused"};
+static const char *const states[] = {"listed",  "loaded",   "failed", "stuck",    "quarantined",
+                                     "changed", "left-out", "needs",  "disabled", "kept",
+                                     "shared",  "absent",   "refused"};
 
 static const char *state_of(const struct toolrack_tool *tool) {
     return rows_state(toolrack_tool_state_name(tool), toolrack_tool_enabled(tool),
@@ -25,7 +25,7 @@ static const char *state_of(const struct toolrack_tool *tool) {
 }
 
 static const char *state_of_row(const struct toolrack_refusal *refusal) {
-    return view_is_shared(refusal) ? "shared" : "refused";
+    return view_is_shared(refusal) ? "shared" : view_is_absent(refusal) ? "absent" : "refused";
 }
 
 /* Whether the names of the command line, if there are any, have one that matches. */

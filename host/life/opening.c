@@ -1,4 +1,5 @@
 /* Opening a host: what happens with the plugin files. */
+#include "life/absent.h"
 #include "life/life.h"
 
 #include <stdio.h>
@@ -388,6 +389,7 @@ int life_open_files(struct life *life, struct toolrack_error *err) {
     if (code == 0) {
         rename_folders(life);
         code = register_files(life, scan, err);
+        absent_note(life);
     }
     scan_destroy(scan);
     return code;

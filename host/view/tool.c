@@ -13,6 +13,10 @@ bool view_is_shared(const struct toolrack_refusal *refusal) {
     return strcmp(refusal->rule, "tool-shared") == 0;
 }
 
+bool view_is_absent(const struct toolrack_refusal *refusal) {
+    return strcmp(refusal->rule, "plugin-absent") == 0;
+}
+
 #define REASON_MAX 512u
 /* Bytes of the kinds of capabilities that a tool lacks. */
 #define NEEDS_MAX  64

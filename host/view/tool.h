@@ -11,6 +11,8 @@ const char *view_permission(enum toolrack_permission permission);
 
 /** Whether the row is of a tool that is registered, and shares its name. */
 bool view_is_shared(const struct toolrack_refusal *refusal);
+/** Whether it is of a bundled plugin that is not installed, which is no problem. */
+bool view_is_absent(const struct toolrack_refusal *refusal);
 
 /** The annotations, under their names in MCP and for people. */
 struct view_annotation {

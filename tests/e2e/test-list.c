@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -262,6 +263,35 @@ static void what_is_not_there_is_suggested(void **state) {
                 "\"gret\"", "/error/message", "\"*did you mean*greet*\"");
 }
 
+/* What is bundled and not there is told to who asks for all, and is no problem to others. */
+static void a_bundled_plugin_that_is_not_installed_is_absent(void **state) {
+    (void)state;
+    char folder[4096];
+    assert_int_equal(mkdir("bundled", 0700), 0);
+    e2e_write("bundled/paint.so.absent", "install it: buy a brush\nnot shown\n");
+    e2e_write("bundled/there.so.absent", "install it\n");
+    e2e_write("bundled/there.so", "no plugin");
+    e2e_write("bundled/.hidden.so.absent", "install it\n");
+    assert_non_null(getcwd(folder, sizeof folder - 16));
+    (void)strcat(folder, "/bundled");
+    (void)setenv("TOOLRACK_BUILTIN_DIR", folder, 1);
+    struct run all = RUN_WITH({.bare = true}, "list", "--all");
+    struct run absent = RUN_WITH({.bare = true}, "list", "--in-state", "absent", "--json");
+    struct run few = RUN_WITH({.bare = true}, "list");
+    (void)unlink("bundled/there.so");
+    e2e_write("bundled/paint.so", "no plugin");
+    struct run other = RUN_WITH({.bare = true}, "list", "--in-state", "absent", "--json");
+    (void)unsetenv("TOOLRACK_BUILTIN_DIR");
+    EXPECT(all, 0,
+           "*\npaint.so * absent *it is a bundled plugin that is not installed; install it: buy a "
+           "brush (*/bundled/paint.so)\n*",
+           "");
+    EXPECT_JSON(absent, 0, "/0/rule", "\"plugin-absent\"", "/0/fix", "\"install it: buy a brush\"",
+                "/1", "");
+    EXPECT(few, 0, "", "*1 problem with tools or plugins*"); /* there.so */
+    EXPECT_JSON(other, 0, "/0/fix", "\"install it\"", "/1", "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
 
 int main(void) {
@@ -277,6 +307,7 @@ int main(void) {
             TEST(show_as_json_is_one_object),
             TEST(what_is_not_there_is_suggested),
             TEST(a_value_that_nothing_has_is_not_found),
+            TEST(a_bundled_plugin_that_is_not_installed_is_absent),
     };
     return cmocka_run_group_tests_name("list", tests, NULL, NULL);
 }
