@@ -30,7 +30,7 @@
 #include "worker/channel-wait.h"
 
 /* Increased with every change of the memory's layout or of what is sent over the socket. */
-#define CHANNEL_VERSION 6u
+#define CHANNEL_VERSION 7u
 
 /* Largest payload in the inline part, each way. */
 #define CHANNEL_INLINE_MAX    (64u * 1024)

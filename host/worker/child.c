@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,6 +23,7 @@
 #include "run/run.h"
 #include "worker/crash.h"
 #include "worker/granted.h"
+#include "worker/notice.h"
 #include "worker/peak.h"
 #include "worker/protocol-fd.h"
 #include "worker/protocol.h"
@@ -54,6 +54,7 @@ struct child {
     struct frame_start start;
     struct command_places places; /* of the host */
     yyjson_val *settings;
+    struct notice_mark notice_mark;
     int status_fd; /* /proc/self/status, opened before the sandbox; -1: none */
     struct descriptor *desc;
     struct image *image; /* NULL: the tool is a function of an installed library: */
@@ -84,10 +85,9 @@ static struct frame_in receive(struct channel *channel) {
 }
 
 /* While no call runs, no thread of the host waits on the channel: the supervisor waits for many
- * workers at once, and reads the channel when something arrives in the pipe. A full pipe wakes it
- * as well. */
-static void ring(void) {
-    (void)!write(WORKER_NOTICES, "\n", 1);
+ * workers at once, and reads the channel when something arrives in the pipe. */
+static void ring(const struct child *child) {
+    notice_ring(WORKER_NOTICES, &child->notice_mark);
 }
 
 static void await_go_on(struct channel *channel) {
@@ -400,7 +400,7 @@ static void serve(struct child *child, struct channel *channel) {
         case FRAME_OPEN:
             open_lane(child);
             send_plain(channel, FRAME_READY);
-            ring();
+            ring(child);
             break;
         case FRAME_END:
             image_unload(child->image);
@@ -424,30 +424,16 @@ static void send_line(void *user, int level, const char *source, const char *lin
     struct child *child = user;
     (void)source;
     if (send_log(child->channel, &(struct frame_log){.level = level, .message = line})) {
-        ring();
+        ring(child);
         await_go_on(child->channel);
     }
 }
 
-/* One write of less than PIPE_BUF bytes is not mixed with those of other threads. A pipe that is
- * full is that of a plugin that reports too much. */
-_Static_assert(NOTICE_TEXT_MAX + 2 < PIPE_BUF && NOTICE_TEXT_MAX + 2 < LOG_LINE_MAX, "it fits");
-
 static void send_notice(void *user, const char *plugin_id, enum plugin_notice notice,
                         const char *text) {
-    char line[NOTICE_TEXT_MAX + 2];
-    size_t length = text != NULL ? strnlen(text, NOTICE_TEXT_MAX + 1) : 0;
-    (void)user;
+    const struct child *child = user;
     (void)plugin_id;
-    if (length > NOTICE_TEXT_MAX || (text != NULL && memchr(text, '\n', length) != NULL)) {
-        return;
-    }
-    line[0] = WORKER_NOTICE(notice);
-    if (length > 0) {
-        memcpy(line + 1, text, length);
-    }
-    line[length + 1] = '\n';
-    (void)!write(WORKER_NOTICES, line, length + 2);
+    notice_send(WORKER_NOTICES, &child->notice_mark, notice, text);
 }
 
 static int make_tools(struct child *child, struct toolrack_error *err) {
@@ -573,6 +559,7 @@ static void start(struct child *child) {
         !read_start(&frame, &child->arena, &child->start)) {
         give_up();
     }
+    child->notice_mark = notice_mark(child->start.notice_mark);
     command_places_take(&child->places, child->start.places);
     child->log = (struct log){
             .write = send_line, .user = child, .level_min = child->start.log_level_min};
@@ -585,17 +572,17 @@ static void start(struct child *child) {
                        : error_set(&err, TOOLRACK_E_IO, "cannot install the crash handler: %s",
                                    strerror(errno));
     if (code == 0) {
-        ring(); /* code of the plugin may start threads, for which the host is asked */
+        ring(child); /* code of the plugin may start threads, for which the host is asked */
         code = child->start.foreign != NULL ? load_foreign(child, &err) : load_plugin(child, &err);
     }
     if (code < 0) {
         const struct frame_failure failure = {.code = err.code, .message = err.message};
         (void)send_failure(child->channel, FRAME_REFUSED, &failure);
-        ring();
+        ring(child);
         _exit(WORKER_EXIT_REFUSED);
     }
     send_plain(child->channel, FRAME_READY);
-    ring();
+    ring(child);
 }
 
 _Noreturn void child_main(void) {
@@ -607,8 +594,7 @@ _Noreturn void child_main(void) {
         getsockopt(WORKER_SOCKET, SOL_SOCKET, SO_PEERCRED, &host, &size) < 0 ||
         host.pid != getppid() || chdir("/") < 0 ||
         fcntl(WORKER_SOCKET, F_SETFD, FD_CLOEXEC) < 0 || /* what is exec'd gets none of them */
-        fcntl(WORKER_NOTICES, F_SETFD, FD_CLOEXEC) < 0 ||
-        fcntl(WORKER_NOTICES, F_SETFL, O_NONBLOCK) < 0) {
+        fcntl(WORKER_NOTICES, F_SETFD, FD_CLOEXEC) < 0) {
         give_up();
     }
     (void)setvbuf(stdout, NULL, _IOLBF, 0); /* the host shows whole lines */

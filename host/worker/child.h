@@ -1,12 +1,12 @@
 /* child.h - the worker program's side: one process that runs one plugin.
  *
- * Descriptors: 0 is /dev/null, 1 and 2 are one pipe to the host's log, WORKER_SOCKET is the
- * inherited socket over which the channel's memory comes first, WORKER_NOTICES is a pipe. Nothing
- * else is open. The environment holds what was granted. All requests to the worker are frames; it
- * is single-threaded until the plugin is open. While no call runs, the worker writes an empty line
- * to WORKER_NOTICES after each frame, as the supervisor waits for many workers at once. Once the
- * plugin is loaded, the host receives nothing from the socket: a descriptor that a plugin sent
- * would be the host's to close, and to close some takes as long as another machine likes.
+ * Descriptors: 0 is /dev/null, 1, 2 and WORKER_NOTICES are one pipe to the host, WORKER_SOCKET is
+ * the inherited socket over which the channel's memory comes first. Nothing else is open. The
+ * environment holds what was granted. All requests to the worker are frames; it is single-threaded
+ * until the plugin is open. While no call runs, the worker rings (notice.h) after each frame, as
+ * the supervisor waits for many workers at once. Once the plugin is loaded, the host receives
+ * nothing from the socket: a descriptor that a plugin sent would be the host's to close, and to
+ * close some takes as long as another machine likes.
  *
  *     start: die with the host (PR_SET_PDEATHSIG, set before anything can go wrong)
  *            take the channel, read FRAME_START
@@ -17,11 +17,10 @@
 #pragma once
 
 /* The inherited socket. */
-#define WORKER_SOCKET         3
-/* The inherited pipe for what the plugin reports by its extensions: lines of a letter
- * (WORKER_NOTICE of enum plugin_notice) and a text. An empty line only wakes the supervisor. */
-#define WORKER_NOTICES        4
-#define WORKER_NOTICE(notice) ((char)('a' + (int)(notice)))
+#define WORKER_SOCKET  3
+/* The inherited pipe once more, for notices (notice.h): a plugin may do with 1 and 2 what it
+ * likes. */
+#define WORKER_NOTICES 4
 
 /* Exit statuses of a worker that exits by itself. */
 enum worker_exit {

@@ -147,7 +147,7 @@ struct worker {
     struct worker *next;      /* in crew->workers */
     struct worker *next_gone; /* in supervisor->gone */
     uint32_t refs;            /* of the supervisor and of each BUSY lane's caller; crew->lock */
-    struct process process;   /* `output` owns its streams */
+    struct process process;   /* `output` owns its pipe */
     struct output output;
     uint64_t started_ns;
 

@@ -18,17 +18,12 @@ void events_remove_fd(struct supervisor *supervisor, int fd) {
 
 bool events_add(struct supervisor *supervisor, struct worker *worker) {
     uintptr_t name = (uintptr_t)worker;
-    bool done = events_add_fd(supervisor, worker->process.pidfd, name | EVENT_DEATH);
-    for (unsigned i = 0; done && i < STREAM_COUNT; i++) {
-        done = events_add_fd(supervisor, worker->output.streams[i].fd, name | (EVENT_STREAM + i));
-    }
-    return done;
+    return events_add_fd(supervisor, worker->process.pidfd, name | EVENT_DEATH) &&
+           events_add_fd(supervisor, worker->output.fd, name | EVENT_OUTPUT);
 }
 
 void events_remove(struct supervisor *supervisor, struct worker *worker) {
     events_remove_fd(supervisor, worker->process.pidfd);
     events_remove_fd(supervisor, worker->listener);
-    for (unsigned i = 0; i < STREAM_COUNT; i++) {
-        events_remove_fd(supervisor, worker->output.streams[i].fd);
-    }
+    events_remove_fd(supervisor, worker->output.fd);
 }

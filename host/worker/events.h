@@ -4,7 +4,7 @@
 #include "worker/crew-parts.h"
 
 /* The source of an event is stored in the low bits of the worker's address. */
-enum event_source { EVENT_DEATH, EVENT_STREAM, EVENT_CLONE = EVENT_STREAM + STREAM_COUNT };
+enum event_source { EVENT_DEATH, EVENT_OUTPUT, EVENT_CLONE };
 #define EVENT_SOURCE_MASK ((uintptr_t)7)
 
 /** Wait for a worker's death and its output. False: errno says why. */

@@ -10,30 +10,24 @@
 #include "schema/secret.h"
 
 /* Most bytes read of a stream at a time, so that a plugin that prints without end leaves time for
- * others; and most bytes read of a dead process, whose pipes hold less. */
+ * others; and most bytes read of a dead process, whose pipe holds less. */
 #define READ_TURN_MAX (64u * 1024)
 #define READ_END_MAX  (1024u * 1024)
 
 void output_init(struct output *output, const struct log *log, const char *source) {
     output->log = log;
     output->source = source;
-    for (unsigned i = 0; i < STREAM_COUNT; i++) {
-        output->streams[i].fd = -1;
-    }
+    output->fd = -1;
     lock_init(&output->lock);
 }
 
-void output_set_streams(struct output *output, int streams[STREAM_COUNT]) {
-    for (unsigned i = 0; i < STREAM_COUNT; i++) {
-        output->streams[i].fd = streams[i];
-        streams[i] = -1;
-    }
+void output_open(struct output *output, int fd, uint64_t mark) {
+    output->fd = fd;
+    output->mark = notice_mark(mark);
 }
 
 void output_finish(struct output *output) {
-    for (unsigned i = 0; i < STREAM_COUNT; i++) {
-        closep(&output->streams[i].fd);
-    }
+    closep(&output->fd);
     lock_finish(&output->lock);
     buf_finish(&output->secrets);
 }
@@ -168,11 +162,15 @@ void output_tell_dropped_said(struct output *output) {
     }
 }
 
-/* ---------------------------------------------------------------- streams */
+/* --------------------------------------------------------------- what is read */
 
-/* A line that does not fit is none of the worker program. */
-static void take_notice(struct output *output, const struct stream *stream, uint64_t now_ns) {
-    if (stream->is_cut || stream->length == 0 || output->notice == NULL) {
+/* A notice that is too long is none of the worker program. */
+_Static_assert(NOTICE_LINE_MAX < LOG_LINE_MAX, "one of it fits");
+
+static void take_notice(struct output *output, uint64_t now_ns) {
+    struct line *line = &output->notice;
+    line->text[line->length] = '\0';
+    if (line->is_cut || line->length == 0 || output->noticed == NULL) {
         return;
     }
     if (now_ns - output->notice_window_ns >= CLOCK_NS_PER_S) {
@@ -180,69 +178,104 @@ static void take_notice(struct output *output, const struct stream *stream, uint
         output->notices = 0;
     }
     if (output->notices <= CREW_NOTICES_PER_S_MAX) {
-        output->notice(output->user,
-                       output->notices < CREW_NOTICES_PER_S_MAX ? stream->line : NULL);
+        output->noticed(output->user, output->notices < CREW_NOTICES_PER_S_MAX ? line->text : NULL);
         output->notices++;
     }
 }
 
 /* Empty lines are not logged. */
-static void log_stream(struct output *output, struct stream *stream, uint64_t now_ns) {
-    stream->line[stream->length] = '\0';
-    if (stream == &output->streams[STREAM_NOTICES]) {
-        take_notice(output, stream, now_ns);
-    } else if (stream->length > 0) {
-        output_log(output, LOG_INFO, stream->line, now_ns);
+static void log_printed(struct output *output, uint64_t now_ns) {
+    struct line *line = &output->printed;
+    line->text[line->length] = '\0';
+    if (line->length > 0) {
+        output_log(output, LOG_INFO, line->text, now_ns);
     }
-    stream->length = 0;
+    line->length = 0;
 }
 
-/* Add bytes without line breaks and zeros. The part of a too long line that fits is logged at once,
- * as the line may never end; its rest is left out. */
-static void add_bytes(struct output *output, struct stream *stream, const char *bytes,
-                      size_t length, uint64_t now_ns) {
-    size_t room = sizeof stream->line - 1 - stream->length;
-    if (stream->is_cut || length == 0) {
+/* Adds bytes without line breaks and zeros, as far as they fit. */
+static void add(struct line *line, const char *bytes, size_t length) {
+    size_t room = sizeof line->text - 1 - line->length;
+    if (line->is_cut) {
         return;
     }
-    memcpy(stream->line + stream->length, bytes, length < room ? length : room);
-    stream->length += length < room ? length : room;
-    if (length > room) {
-        stream->is_cut = true;
-        stream->length = utf8_cut(stream->line, stream->length); /* not inside a character */
-        log_stream(output, stream, now_ns);
+    memcpy(line->text + line->length, bytes, length < room ? length : room);
+    line->length += length < room ? length : room;
+    line->is_cut = length > room;
+}
+
+/* The part of a too long line that fits is logged at once, as the line may never end; its rest is
+ * left out. */
+static void add_printed(struct output *output, const char *bytes, size_t length, uint64_t now_ns) {
+    struct line *line = &output->printed;
+    bool was_cut = line->is_cut;
+    add(line, bytes, length);
+    if (line->is_cut && !was_cut) {
+        line->length = utf8_cut(line->text, line->length); /* not inside a character */
+        log_printed(output, now_ns);
     }
 }
 
-static void add(struct output *output, struct stream *stream, char *bytes, size_t length,
-                uint64_t now_ns) {
-    for (char *zero = memchr(bytes, '\0', length); zero != NULL;
-         zero = memchr(zero, '\0', length - (size_t)(zero - bytes))) {
-        *zero = ' ';
+/* What began like a mark was printed; its zero is shown as a space. */
+static void take_back_mark(struct output *output, uint64_t now_ns) {
+    if (output->marked > 0 && output->marked < NOTICE_MARK_SIZE) {
+        add_printed(output, " ", 1, now_ns);
+        add_printed(output, output->mark.bytes + 1, output->marked - 1, now_ns);
     }
-    const char *end = bytes + length;
-    for (const char *at = bytes; at < end;) {
-        const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        add_bytes(output, stream, at, (size_t)((line_end != NULL ? line_end : end) - at), now_ns);
-        if (line_end == NULL) {
-            return;
-        }
-        log_stream(output, stream, now_ns);
-        stream->is_cut = false;
-        at = line_end + 1;
+    output->marked = 0;
+}
+
+static void end_line(struct output *output, uint64_t now_ns) {
+    if (output->marked == NOTICE_MARK_SIZE) {
+        take_notice(output, now_ns);
+        output->notice.length = 0;
+        output->notice.is_cut = false;
+        output->marked = 0;
+    } else {
+        take_back_mark(output, now_ns);
+        log_printed(output, now_ns);
+        output->printed.is_cut = false;
     }
 }
 
-/* ------------------------------------------------------------------ reading */
+/* Takes the bytes up to the next one that may mean something, and returns how many. */
+static size_t take_some(struct output *output, const char *bytes, size_t size, uint64_t now_ns) {
+    if (bytes[0] == '\n') {
+        end_line(output, now_ns);
+        return 1;
+    }
+    if (output->marked > 0 && output->marked < NOTICE_MARK_SIZE &&
+        bytes[0] == output->mark.bytes[output->marked]) {
+        output->marked++;
+        return 1;
+    }
+    if (output->marked == NOTICE_MARK_SIZE) {
+        const char *end = memchr(bytes, '\n', size);
+        size_t length = end != NULL ? (size_t)(end - bytes) : size;
+        add(&output->notice, bytes, length);
+        return length;
+    }
+    take_back_mark(output, now_ns);
+    if (bytes[0] == '\0') {
+        output->marked = 1;
+        return 1;
+    }
+    const char *line_end = memchr(bytes, '\n', size);
+    size_t length = line_end != NULL ? (size_t)(line_end - bytes) : size;
+    length = strnlen(bytes, length);
+    add_printed(output, bytes, length, now_ns);
+    return length;
+}
 
-/* False: the stream has ended. */
-static bool read_some(struct output *output, struct stream *stream, size_t size_max,
-                      uint64_t now_ns) {
+/* False: the pipe has ended. */
+static bool read_some(struct output *output, size_t size_max, uint64_t now_ns) {
     char bytes[4096];
     for (size_t done = 0; done < size_max;) {
-        ssize_t got = read(stream->fd, bytes, sizeof bytes);
+        ssize_t got = read(output->fd, bytes, sizeof bytes);
+        for (size_t taken = 0; got > 0 && taken < (size_t)got;) {
+            taken += take_some(output, bytes + taken, (size_t)got - taken, now_ns);
+        }
         if (got > 0) {
-            add(output, stream, bytes, (size_t)got, now_ns);
             done += (size_t)got;
         } else if (got == 0 || errno != EINTR) {
             return got < 0 && errno == EAGAIN;
@@ -251,27 +284,29 @@ static bool read_some(struct output *output, struct stream *stream, size_t size_
     return true;
 }
 
-bool output_read(struct output *output, unsigned stream, uint64_t now_ns) {
-    struct stream *from = &output->streams[stream];
-    if (read_some(output, from, READ_TURN_MAX, now_ns)) {
+/* What has no line break, and gets none. */
+static void end_output(struct output *output, uint64_t now_ns) {
+    take_back_mark(output, now_ns);
+    log_printed(output, now_ns);
+}
+
+bool output_read(struct output *output, uint64_t now_ns) {
+    if (read_some(output, READ_TURN_MAX, now_ns)) {
         return true;
     }
-    log_stream(output, from, now_ns);
+    end_output(output, now_ns);
     return false;
 }
 
-void output_close(struct output *output, unsigned stream) {
-    closep(&output->streams[stream].fd);
-    output->streams[stream].fd = -1;
+void output_close(struct output *output) {
+    closep(&output->fd);
+    output->fd = -1;
 }
 
 void output_end(struct output *output, uint64_t now_ns) {
-    for (unsigned i = 0; i < STREAM_COUNT; i++) {
-        struct stream *stream = &output->streams[i];
-        if (stream->fd >= 0) {
-            (void)read_some(output, stream, READ_END_MAX, now_ns);
-            log_stream(output, stream, now_ns);
-        }
+    if (output->fd >= 0) {
+        (void)read_some(output, READ_END_MAX, now_ns);
+        end_output(output, now_ns);
     }
     output_tell_dropped(output, now_ns);
 }

@@ -10,17 +10,14 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "worker/crew-types.h"
+#include "worker/notice.h"
 
-/** One of a worker's streams, with the incomplete line read so far. */
-struct stream {
-    int fd; /* -1: ended */
+/** An incomplete line. */
+struct line {
     size_t length;
     bool is_cut; /* the rest of the line is skipped */
-    char line[LOG_LINE_MAX];
+    char text[LOG_LINE_MAX];
 };
-/* Text, and no text: the lines of the last one are what the plugin reports (enum plugin_notice), or
- * empty. */
-enum { STREAM_OUTPUT, STREAM_NOTICES, STREAM_COUNT };
 
 /** What a worker prints and logs. Used by the supervisor's thread only, except the last lines,
  * which have a lock. */
@@ -34,14 +31,18 @@ enum said_kind { SAID_LOG, SAID_PROGRESS, SAID_KIND_COUNT };
 
 struct output {
     const struct log *log;
-    const char *source; /* the plugin's id, borrowed */
-    struct stream streams[STREAM_COUNT];
+    const char *source;  /* the plugin's id, borrowed */
+    int fd;              /* the pipe; -1: ended */
+    struct line printed; /* what was read of it so far */
+    struct line notice;  /* likewise, after the mark */
+    struct notice_mark mark;
+    size_t marked;      /* bytes of the mark that were the last ones read; all: in a notice */
     uint64_t window_ns; /* start of the second in which lines are counted */
     uint32_t passed;    /* lines passed on in it */
     uint32_t dropped;
     /* Called for each notice, with its line; NULL: too many came within a second, and some were
      * dropped. [supervisor] */
-    void (*notice)(void *user, const char *line);
+    void (*noticed)(void *user, const char *line);
     void *user;
     uint64_t notice_window_ns; /* likewise for notices */
     uint32_t notices;
@@ -55,14 +56,15 @@ struct output {
     char last[CREW_LAST_LINES][LOG_LINE_MAX];
 };
 
-/** Initialize without streams. `log` may be NULL. */
+/** Initialize without a pipe. `log` may be NULL. */
 void output_init(struct output *output, const struct log *log, const char *source);
-/** Set the streams, which never block; `output` owns them from now on. */
-void output_set_streams(struct output *output, int streams[STREAM_COUNT]);
+/** Set the pipe, from which to read never blocks; `output` owns it from now on. `mark`: the number
+ * of the mark of the worker's notices. */
+void output_open(struct output *output, int fd, uint64_t mark);
 void output_finish(struct output *output);
-/** Read what is available, up to a limit. False: the stream has ended. [supervisor] */
-bool output_read(struct output *output, unsigned stream, uint64_t now_ns);
-void output_close(struct output *output, unsigned stream);
+/** Read what is available, up to a limit. False: the pipe has ended. [supervisor] */
+bool output_read(struct output *output, uint64_t now_ns);
+void output_close(struct output *output);
 /** Read the remaining output of a dead process. [supervisor] */
 void output_end(struct output *output, uint64_t now_ns);
 /** When output_tell_dropped() is due; 0: never. [supervisor] */

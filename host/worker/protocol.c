@@ -283,6 +283,7 @@ static void code_start(struct codec *codec, void *frame) {
     CODE_NUMBER(codec, start->layers_required);
     CODE_NUMBER(codec, start->log_level_min);
     code_bool(codec, &start->measures_all);
+    CODE_NUMBER(codec, start->notice_mark);
 }
 
 bool send_start(struct channel *channel, const struct frame_start *start) {

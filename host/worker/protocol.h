@@ -50,7 +50,8 @@ struct frame_start {
     size_t filter_size;
     uint32_t layers_required; /* refuse to start without these */
     int32_t log_level_min;
-    bool measures_all; /* report the cost of every call */
+    bool measures_all;    /* report the cost of every call */
+    uint64_t notice_mark; /* notice.h */
 };
 
 /** FRAME_CALL. */

@@ -79,9 +79,9 @@ enum { CHILD_INPUT, CHILD_OUTPUT, CHILD_ERROR, CHILD_SOCKET, CHILD_NOTICES, CHIL
 _Static_assert(CHILD_SOCKET == WORKER_SOCKET && CHILD_NOTICES == WORKER_NOTICES,
                "ends are numbered as the worker has them");
 
-/* The worker's ends in the host. Those of the output and of the errors are one pipe, as at a
- * terminal: the log does not tell them apart, and each pipe less is a descriptor less for as long
- * as the worker lives. */
+/* The worker's ends in the host. Those of the output, of the errors and of the notices are one
+ * pipe: the log does not tell the first two apart, as at a terminal, and the notices are marked
+ * (notice.h). Each pipe less is a descriptor less for as long as the worker lives. */
 struct ends {
     int fds[CHILD_END_COUNT];
 };
@@ -95,9 +95,7 @@ static void ends_finish(struct ends *ends) {
 static void process_finish(struct process *process) {
     closep(&process->pidfd);
     closep(&process->socket);
-    for (unsigned i = 0; i < STREAM_COUNT; i++) {
-        closep(&process->streams[i]);
-    }
+    closep(&process->output);
     process_end_group(process);
 }
 
@@ -129,9 +127,8 @@ static bool make_ends(struct process *process, struct ends *ends, const char **r
     if (ends->fds[CHILD_INPUT] < 0) {
         return false;
     }
-    *ret_what = "make the pipes and the socket of";
-    if (!make_pipe(&process->streams[STREAM_OUTPUT], &ends->fds[CHILD_OUTPUT]) ||
-        !make_pipe(&process->streams[STREAM_NOTICES], &ends->fds[CHILD_NOTICES]) ||
+    *ret_what = "make the pipe and the socket of";
+    if (!make_pipe(&process->output, &ends->fds[CHILD_OUTPUT]) ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
         return false;
     }
@@ -188,7 +185,7 @@ static int spawn(const char *program, char *const *environment, const struct end
         failed = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
                                                                POSIX_SPAWN_SETSIGDEF);
         for (int i = 0; i < CHILD_END_COUNT && failed == 0; i++) {
-            int from = i == CHILD_ERROR ? CHILD_OUTPUT : i;
+            int from = i == CHILD_ERROR || i == CHILD_NOTICES ? CHILD_OUTPUT : i;
             failed = posix_spawn_file_actions_adddup2(&actions, ends->fds[from], i);
         }
         if (failed == 0) {

@@ -6,19 +6,18 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "worker/output.h"
 
 /** A process of the worker program; the descriptors are the host's ends, -1: none. */
 struct process {
     pid_t pid;
     int pidfd;
-    int socket; /* over which the worker gets descriptors, and sends one while it starts; closed
-                 * once it needs no more of them */
-    int streams[STREAM_COUNT]; /* pipes */
-    int leash[2];              /* if it may start other processes; see spawn.c */
+    int socket;   /* over which the worker gets descriptors, and sends one while it starts; closed
+                   * once it needs no more of them */
+    int output;   /* pipe */
+    int leash[2]; /* if it may start other processes; see spawn.c */
 };
 #define PROCESS_NONE \
-    ((struct process){.pid = -1, .pidfd = -1, .socket = -1, .streams = {-1, -1}, .leash = {-1, -1}})
+    ((struct process){.pid = -1, .pidfd = -1, .socket = -1, .output = -1, .leash = {-1, -1}})
 
 /** Start a process. `may_start_others`: the processes that it starts also end with the host.
  * [supervisor] */

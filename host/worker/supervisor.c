@@ -109,18 +109,15 @@ static void handle(struct supervisor *supervisor, struct worker *worker, unsigne
         threads_answer(worker, (events & EPOLLIN) == 0, now_ns);
     } else {
         struct output *output = &worker->output;
-        unsigned stream = source - EVENT_STREAM;
         bool was_quiet = output->dropped == 0;
-        if (!output_read(output, stream, now_ns)) {
-            events_remove_fd(supervisor, output->streams[stream].fd);
-            output_close(output, stream);
+        if (!output_read(output, now_ns)) {
+            events_remove_fd(supervisor, output->fd);
+            output_close(output);
         }
         if (was_quiet && output->dropped > 0) {
             (void)crew_note_attention(worker->crew); /* to report it in time */
         }
-        if (stream == STREAM_NOTICES) {
-            worker_hear(worker, now_ns);
-        }
+        worker_hear(worker, now_ns); /* it may have been rung for */
     }
 }
 

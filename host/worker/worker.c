@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "base/error.h"
 #include "worker/child.h"
 #include "worker/events.h"
+#include "worker/notice.h"
 #include "worker/protocol-fd.h"
 #include "worker/protocol.h"
 #include "worker/spare.h"
@@ -104,11 +106,11 @@ void worker_tell_refused(const struct crew *crew, const char *reason, bool is_la
     }
 }
 
-/* A line of WORKER_NOTICES, which anything in the process may have written. */
+/* A notice, which anything in the process may have written. */
 static void take_notice(void *user, const char *line) {
     const struct crew *crew = ((const struct worker *)user)->crew;
     const struct supervisor_options *options = &crew->supervisor->options;
-    int notice = line != NULL ? line[0] - WORKER_NOTICE(0) : NOTICE_COUNT;
+    int notice = line != NULL ? line[0] - NOTICE_LETTER(0) : NOTICE_COUNT;
     if (options->noticed != NULL && notice >= 0 && notice <= NOTICE_COUNT &&
         (line == NULL || notice < NOTICE_COUNT)) {
         options->noticed(options->user, crew->user, (enum plugin_notice)notice,
@@ -144,8 +146,13 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
     if (code < 0) {
         return code;
     }
-    output_set_streams(&worker->output, worker->process.streams);
-    worker->output.notice = take_notice;
+    uint64_t mark = 0;
+    if (getrandom(&mark, sizeof mark, GRND_NONBLOCK) < 0) {
+        mark = clock_now_ns(); /* soon after the machine's start: there are few others' texts yet */
+    }
+    output_open(&worker->output, worker->process.output, mark);
+    worker->process.output = -1;
+    worker->output.noticed = take_notice;
     worker->output.user = worker;
     struct lane *lane = &worker->lanes[0];
     const struct log *log = worker->output.log;
@@ -167,7 +174,8 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
                                       .layers_required =
                                               crew->sandbox_required ? crew->layers_wanted : 0,
                                       .log_level_min = log != NULL ? log->level_min : LOG_ERROR,
-                                      .measures_all = crew->measures_all};
+                                      .measures_all = crew->measures_all,
+                                      .notice_mark = mark};
     lane->channel = channel_create(err);
     if (lane->channel == NULL) {
         code = err->code;

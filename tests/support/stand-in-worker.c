@@ -17,6 +17,7 @@
 #include "toolrack/plugin.h"
 #include "worker/child.h"
 #include "worker/crash.h"
+#include "worker/notice.h"
 #include "worker/protocol-fd.h"
 #include "worker/protocol.h"
 
@@ -38,9 +39,10 @@ static void receive_type(struct channel *channel, enum frame_type type) {
     }
 }
 
+static struct notice_mark own_mark;
+
 static void ring(void) {
-    ssize_t written = write(WORKER_NOTICES, "\n", 1);
-    (void)written;
+    notice_ring(WORKER_NOTICES, &own_mark);
 }
 
 static void pause_ms(long ms) {
@@ -256,6 +258,25 @@ static void print_lines(struct channel *channel, int count) {
     reply(channel, "null");
 }
 
+/* More than a pipe holds, and notices within a line, the last one of a worker that is another. */
+static void print_notices(struct channel *channel) {
+    struct notice_mark other = own_mark;
+    other.bytes[NOTICE_MARK_SIZE - 1] ^= 1;
+    for (int i = 0; i < 20000; i++) {
+        (void)fputs("much ", stdout);
+    }
+    (void)fputs("\na line", stdout);
+    (void)fflush(stdout);
+    notice_send(WORKER_NOTICES, &own_mark, NOTICE_UPDATED, "first");
+    notice_send(WORKER_NOTICES, &own_mark, NOTICE_PROMPTS, NULL);
+    (void)fwrite(" of\0 zeros\0", 1, 11, stderr);
+    (void)fwrite(own_mark.bytes, 1, 3, stderr);
+    notice_send(WORKER_NOTICES, &own_mark, NOTICE_UPDATED, "second");
+    (void)fputs(" and", stderr);
+    notice_send(WORKER_NOTICES, &other, NOTICE_UPDATED, "forged");
+    reply(channel, "null");
+}
+
 static void talk(struct channel *channel, int count) {
     for (int i = 0; count == 0 || i < count; i++) {
         const struct frame_progress progress = {.done = i, .total = count, .message = "on"};
@@ -302,6 +323,8 @@ static void run(struct channel *channel, const struct frame_call *call) {
         wait_for_file(channel, with);
     } else if (strcmp(what, "print") == 0) {
         print_lines(channel, count);
+    } else if (strcmp(what, "notices") == 0) {
+        print_notices(channel);
     } else if (strcmp(what, "talk") == 0) {
         talk(channel, count);
     } else if (strcmp(what, "environment") == 0) {
@@ -431,6 +454,7 @@ int main(void) {
     }
     yyjson_doc *doc = yyjson_read(start.settings, strlen(start.settings), 0);
     yyjson_val *settings = yyjson_doc_get_root(doc);
+    own_mark = notice_mark(start.notice_mark);
     when_ended = setting(settings, "end");
     lane_marks = setting(settings, "lane marks");
     begin(channel, setting(settings, "start"), setting(settings, "marks"));

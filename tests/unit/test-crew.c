@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "base/command.h"
 #include "base/error.h"
+#include "base/sanitizer.h"
 #include "failing-malloc.h"
 #include "patience.h"
 #include "run/run.h"
@@ -80,6 +81,7 @@ static struct {
     char arguments[200];
     char last_line[200];
     unsigned lines; /* logged */
+    char noticed[100];
     char logged[64 * 1024];
 } told = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -160,6 +162,16 @@ static void log_to_buffer(void *user, int level, const char *source, const char 
     tell(&told.lines);
 }
 
+static void when_noticed(void *user, void *crew_user, enum plugin_notice notice, const char *text) {
+    (void)user;
+    (void)crew_user;
+    (void)pthread_mutex_lock(&told.lock);
+    size_t length = strlen(told.noticed);
+    (void)snprintf(told.noticed + length, sizeof told.noticed - length, "%d %s, ", (int)notice,
+                   text != NULL ? text : "-");
+    (void)pthread_mutex_unlock(&told.lock);
+}
+
 static unsigned read_count(const unsigned *count) {
     (void)pthread_mutex_lock(&told.lock);
     unsigned value = *count;
@@ -225,6 +237,7 @@ static void open_stage(struct stage *stage, const struct crew_options *given, bo
     told.started = told.died = told.crashed = told.quarantined = told.refused = told.gone = 0;
     told.lines = 0;
     told.logged[0] = '\0';
+    told.noticed[0] = '\0';
     told.reason[0] = '\0';
     (void)pthread_mutex_unlock(&told.lock);
     atomic_store(&stored, 0);
@@ -244,6 +257,7 @@ static void open_stage(struct stage *stage, const struct crew_options *given, bo
                                                            .quarantined = when_quarantined,
                                                            .started = when_started,
                                                            .refused = when_refused,
+                                                           .noticed = when_noticed,
                                                            .gone = when_gone},
                               &err);
     assert_non_null(stage->supervisor);
@@ -1274,16 +1288,53 @@ static void closing_while_a_lane_does_not_open(void **state) {
     remove_marks(&marks);
 }
 
-/* Its pidfd, its two pipes and one more: how many workers a host may have depends on it. */
-static void few_descriptors_a_worker(void **state) {
+/* Its pidfd, its pipe and what asks for threads: how many workers a host may have depends on it. */
+#define DESCRIPTORS_EACH 3u
+
+/* As many as are told, or 200, within the usual limit of open files. A sanitizer makes each of them
+ * slow. */
+static void many_workers(void **state) {
     (void)state;
+    const char *told_count = getenv("TEST_WORKERS");
+    unsigned count = told_count != NULL                      ? (unsigned)atoi(told_count)
+                     : SANITIZER_ADDRESS || SANITIZER_THREAD ? 20
+                                                             : 200;
+    struct crew **crews = calloc(count, sizeof(struct crew *));
     struct stage stage;
+    struct rlimit before;
+    struct outcome outcome;
+    assert_non_null(crews);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     open_stage(&stage, &plain, false);
-    unsigned before = count_entries("/proc/self/fd");
-    struct outcome outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"echo\"}");
-    assert_int_equal(outcome.code, 0);
-    assert_true(count_entries("/proc/self/fd") <= before + 4);
+    const struct rlimit few = {.rlim_cur = count * 1024 / 200, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    unsigned open_before = count_entries("/proc/self/fd");
+    for (unsigned i = 0; i < count; i++) {
+        const struct crew_options options = {.desc = stage.desc,
+                                             .path = "/nowhere.so",
+                                             .settings = "{}",
+                                             .limits.idle_ms = UINT32_MAX,
+                                             .policy.limits.memory_bytes = UINT64_MAX};
+        assert_int_equal(crew_create(stage.supervisor, &options, &crews[i], NULL), 0);
+        expect_works(crews[i]);
+    }
+    assert_true(count_entries("/proc/self/fd") <= open_before + count * DESCRIPTORS_EACH);
+    for (unsigned i = 0; i < count; i++) { /* all of them are there still */
+        expect_works(crews[i]);
+    }
+    assert_int_equal(read_count(&told.started), count);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    outcome = call(crews[0], DEADLINE_MS, "{\"do\":\"kill\"}");
+    expect_error(&outcome, TOOLRACK_E_EXECUTION_FAILED, "SIGKILL");
+    for (unsigned i = 0; i < count; i++) {
+        crew_unref(crews[i]);
+    }
+    wait_until_told(&told.gone, count);
+    (void)pthread_mutex_lock(&told.lock);
+    told.gone = 0;
+    (void)pthread_mutex_unlock(&told.lock);
     close_stage(&stage);
+    free(crews);
 }
 
 static bool is_alive(pid_t pid) {
@@ -1423,6 +1474,29 @@ static void what_it_prints(void **state) {
     outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"print\",\"count\":5000}");
     expect_json(&outcome, "null");
     wait_until_logged("4800 more lines were dropped");
+    close_stage(&stage);
+}
+
+/* In one pipe with what it prints, of which no part is taken for a notice or lost. */
+static void what_it_tells_beside(void **state) {
+    (void)state;
+    struct stage stage;
+    open_stage(&stage, &plain, false);
+    struct outcome outcome = call(stage.crew, DEADLINE_MS, "{\"do\":\"notices\"}");
+    expect_json(&outcome, "null");
+    wait_until_logged("forged\n");
+    (void)pthread_mutex_lock(&told.lock);
+    char expected[60];
+    (void)snprintf(expected, sizeof expected, "%d first, %d -, %d second, ", NOTICE_UPDATED,
+                   NOTICE_PROMPTS, NOTICE_UPDATED);
+    assert_string_equal(told.noticed, expected);
+    assert_non_null(strstr(told.logged, "stand-in: much much "));
+    const char *line = strstr(told.logged, "stand-in: a line of  zeros  ");
+    assert_non_null(line);
+    assert_non_null(strstr(line, " and "));
+    assert_int_equal(strcspn(line, "\n"),
+                     strlen("stand-in: a line of  zeros  12 and 0123456789abcdefbforged"));
+    (void)pthread_mutex_unlock(&told.lock);
     close_stage(&stage);
 }
 
@@ -1750,7 +1824,7 @@ static void what_is_due_comes_out_and_nothing_else(void **state) {
     free(due);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(what_is_due_comes_out_and_nothing_else),
             cmocka_unit_test(a_call_and_its_reply),
@@ -1785,10 +1859,11 @@ int main(void) {
             cmocka_unit_test(closing_while_one_starts),
             cmocka_unit_test(closing_while_a_lane_opens),
             cmocka_unit_test(closing_while_a_lane_does_not_open),
-            cmocka_unit_test(few_descriptors_a_worker),
+            cmocka_unit_test(many_workers),
             cmocka_unit_test(a_spare_process_is_the_next_worker),
             cmocka_unit_test(a_first_worker_that_is_prepared),
             cmocka_unit_test(what_it_prints),
+            cmocka_unit_test(what_it_tells_beside),
             cmocka_unit_test(its_children_end_with_it),
             cmocka_unit_test(a_host_that_died_at_once),
             cmocka_unit_test(advice_of_a_worker_names_the_places),
@@ -1797,5 +1872,6 @@ int main(void) {
             cmocka_unit_test(killed_at_random),
             cmocka_unit_test(killed_at_random_with_lanes),
     };
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     return cmocka_run_group_tests(tests, start_sanitizer, NULL);
 }

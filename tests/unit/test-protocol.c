@@ -171,6 +171,7 @@ static struct frame_start start_of(void) {
             .filter_size = 8,
             .layers_required = 0xff,
             .measures_all = true,
+            .notice_mark = 0xfedcba9876543210u,
             .log_level_min = -1};
 }
 
@@ -214,6 +215,7 @@ static void start_there_and_back(void **state) {
     assert_memory_equal(got.filter, sent.filter, 8);
     assert_int_equal(got.layers_required, 0xff);
     assert_true(got.measures_all);
+    assert_true(got.notice_mark == 0xfedcba9876543210u);
     assert_int_equal(got.log_level_min, -1);
     check_every_size(&frame);
     check_text(&frame, sent.plugin_id);
