@@ -126,7 +126,12 @@ static int bind(const struct bind_options *options, struct model *model, yyjson_
         code = conclude_all(options, &concluding, tools, left_out, summary, err);
     }
     if (code == 0 && summary->bound + summary->left_out == 0) {
-        code = error_set(err, TOOLRACK_E_NOT_FOUND, "%s exports no function of such a name",
+        code = error_set(err, TOOLRACK_E_NOT_FOUND,
+                         options->pattern_count > 0
+                                 ? "%s exports no function of such a name"
+                                 : "all functions that %s exports have an underscore in front, as "
+                                   "those of the library's own use do; name those that you want "
+                                   "with --function",
                          model->file);
     }
     return code < 0 ? code : check_used(&decisions, err);

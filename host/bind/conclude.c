@@ -54,6 +54,12 @@ static void refuse(struct work *work, const char *what, const char *why) {
     }
 }
 
+static void refuse_type(struct work *work, const char *what, const struct model_type *type) {
+    const char *why = arena_printf(work->concluding->model->arena,
+                                   "is of a type that no definition can state: %s", type->spelling);
+    refuse(work, what, why != NULL ? why : kept(work, NULL));
+}
+
 /* -------------------------------------------------------------------- choose */
 
 /* What something may be. */
@@ -510,7 +516,7 @@ static yyjson_mut_val *conclude_param(struct work *work, uint32_t index) {
         conclude_pointer(work, index, object, direction);
     } else if (!write_value_type(work->doc, object, type) ||
                (type->kind == MODEL_STRUCT && !write_is_whole(type))) {
-        refuse(work, work->names[index], "is of a type that no definition can state");
+        refuse_type(work, work->names[index], type);
     }
     if (words.length > 0 && work->length_of[index] == NO_PARAM) {
         (void)yyjson_mut_obj_add_str(work->doc, object, "description", kept(work, words.data));
@@ -577,7 +583,7 @@ static yyjson_mut_val *conclude_result(struct work *work) {
         conclude_pointer_result(work, object);
     } else if (!write_value_type(work->doc, object, type) ||
                (type->kind == MODEL_STRUCT && !write_is_whole(type))) {
-        refuse(work, "the result", "is of a type that no definition can state");
+        refuse_type(work, "the result", type);
     }
     if (words.length > 0) {
         (void)yyjson_mut_obj_add_str(work->doc, object, "description", kept(work, words.data));

@@ -9,6 +9,8 @@
 
 /* Longest pattern of a function, and of an argument. */
 #define PATTERN_MAX 255u
+/* Most bytes of room that a definition may state. */
+#define ROOM_MAX    (64u * 1024 * 1024)
 
 struct parts {
     char function[PATTERN_MAX + 1];
@@ -38,7 +40,8 @@ static bool split(const char *text, struct parts *ret) {
     if (*end == ':') {
         char *rest = NULL;
         ret->decision.number = ascii_is_digit(end[1]) ? strtoull(end + 1, &rest, 10) : 0;
-        if (rest == NULL || *rest != '\0' || ret->decision.number == 0) {
+        if (rest == NULL || *rest != '\0' || ret->decision.number == 0 ||
+            ret->decision.number > ROOM_MAX) {
             return false;
         }
     }
@@ -53,8 +56,8 @@ int decisions_check(const struct decisions *decisions, struct toolrack_error *er
         if (!split(decisions->texts[i], &parts)) {
             return error_set(err, TOOLRACK_E_INVALID,
                              "'%.*s' is no decision; write FUNCTION.ARGUMENT=CHOICE, such as "
-                             "frexp.exp=out, or out:32 for a room of 32 bytes",
-                             (int)PATTERN_MAX, decisions->texts[i]);
+                             "frexp.exp=out, or out:32 for a room of 32 bytes (at most %u)",
+                             (int)PATTERN_MAX, decisions->texts[i], ROOM_MAX);
         }
     }
     return 0;

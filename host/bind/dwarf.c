@@ -33,7 +33,7 @@ static void *allocate(struct reading *reading, size_t size) {
 }
 
 static const char *keep(struct reading *reading, const char *text) {
-    const char *kept = text == NULL ? NULL : arena_copy(reading->model->arena, text, strlen(text));
+    const char *kept = text == NULL ? NULL : model_keep(reading->model, text);
     reading->failed = reading->failed || (text != NULL && kept == NULL);
     return kept;
 }
@@ -51,17 +51,6 @@ static bool number_of(Dwarf_Die *die, unsigned name, uint64_t *ret) {
     Dwarf_Word word;
     if (elfutils.dwarf_attr_integrate(die, name, &attribute) == NULL ||
         elfutils.dwarf_formudata(&attribute, &word) != 0) {
-        return false;
-    }
-    *ret = word;
-    return true;
-}
-
-static bool signed_of(Dwarf_Die *die, unsigned name, int64_t *ret) {
-    Dwarf_Attribute attribute;
-    Dwarf_Sword word;
-    if (elfutils.dwarf_attr_integrate(die, name, &attribute) == NULL ||
-        elfutils.dwarf_formsdata(&attribute, &word) != 0) {
         return false;
     }
     *ret = word;
@@ -113,6 +102,70 @@ static void read_base(Dwarf_Die *die, struct model_type *type) {
     }
 }
 
+/* Whether a parameter is a reference to that struct. */
+static bool is_reference_to(Dwarf_Die *param, const char *struct_name) {
+    Dwarf_Die type;
+    int tag =
+            elfutils.dwarf_tag(param) == DW_TAG_formal_parameter && die_of(param, DW_AT_type, &type)
+                    ? elfutils.dwarf_tag(&type)
+                    : 0;
+    if ((tag != DW_TAG_reference_type && tag != DW_TAG_rvalue_reference_type) ||
+        !die_of(&type, DW_AT_type, &type)) {
+        return false;
+    }
+    if (elfutils.dwarf_tag(&type) == DW_TAG_const_type && !die_of(&type, DW_AT_type, &type)) {
+        return false;
+    }
+    const char *name = elfutils.dwarf_diename(&type);
+    return name != NULL && strcmp(name, struct_name) == 0;
+}
+
+/* Whether a function of a struct of C++ is a destructor or makes copies. Then the address of such a
+ * struct is passed, in place of it. */
+static bool has_own_copies(Dwarf_Die *function, const char *struct_name) {
+    const char *name = elfutils.dwarf_diename(function);
+    uint64_t defaulted = DW_DEFAULTED_no;
+    Dwarf_Die param;
+    (void)number_of(function, DW_AT_defaulted, &defaulted);
+    if (name == NULL || defaulted == DW_DEFAULTED_in_class ||
+        flag_of(function, DW_AT_artificial)) { /* as its fields have it */
+        return false;
+    }
+    if (name[0] == '~') {
+        return true;
+    }
+    if (strcmp(name, struct_name) != 0 || elfutils.dwarf_child(function, &param) != 0) {
+        return false;
+    }
+    do {
+        if (is_reference_to(&param, struct_name)) {
+            return true;
+        }
+    } while (elfutils.dwarf_siblingof(&param, &param) == 0);
+    return false;
+}
+
+/* What a struct of C++ inherits is in it as its own fields are.
+ * @return false: not all of it can be told */
+static bool add_inherited(struct reading *reading, Dwarf_Die *die, struct model_type *type,
+                          struct model_field *fields, unsigned depth) {
+    uint64_t offset = 0;
+    const struct model_type *base = read_type_of(reading, die, depth + 1);
+    if (base == NULL || base->kind != MODEL_STRUCT ||
+        !number_of(die, DW_AT_data_member_location, &offset)) {
+        return false;
+    }
+    bool is_whole = !base->is_packed;
+    for (uint32_t i = 0; i < base->field_count; i++) {
+        if (type->field_count == MODEL_FIELDS_MAX) {
+            return false;
+        }
+        fields[type->field_count] = base->fields[i];
+        fields[type->field_count++].offset += offset;
+    }
+    return is_whole;
+}
+
 static void read_fields(struct reading *reading, Dwarf_Die *die, struct model_type *type,
                         unsigned depth) {
     Dwarf_Die child;
@@ -128,7 +181,13 @@ static void read_fields(struct reading *reading, Dwarf_Die *die, struct model_ty
     type->kind = MODEL_STRUCT;
     do {
         uint64_t offset = 0;
-        if (elfutils.dwarf_tag(&child) != DW_TAG_member) {
+        int tag = elfutils.dwarf_tag(&child);
+        if (tag == DW_TAG_inheritance && !add_inherited(reading, &child, type, fields, depth)) {
+            type->is_packed = true;
+        } else if (tag == DW_TAG_subprogram && has_own_copies(&child, type->spelling)) {
+            type->is_packed = true;
+        }
+        if (tag != DW_TAG_member) {
             continue;
         }
         if (type->field_count == MODEL_FIELDS_MAX) {
@@ -160,11 +219,13 @@ static void read_choices(struct reading *reading, Dwarf_Die *die, struct model_t
         return;
     }
     do {
-        int64_t value = 0;
+        /* Of DW_FORM_data1 and its like only gcc knows whether they are signed. It writes negative
+         * numbers as DW_FORM_sdata, which is extended here too. */
+        uint64_t value = 0;
         if (elfutils.dwarf_tag(&child) == DW_TAG_enumerator &&
-            type->choice_count < MODEL_NAMES_MAX && signed_of(&child, DW_AT_const_value, &value)) {
+            type->choice_count < MODEL_NAMES_MAX && number_of(&child, DW_AT_const_value, &value)) {
             choices[type->choice_count].name = keep(reading, elfutils.dwarf_diename(&child));
-            choices[type->choice_count++].value = value;
+            choices[type->choice_count++].value = (int64_t)value;
         }
     } while (elfutils.dwarf_siblingof(&child, &child) == 0);
     type->kind = type->choice_count > 0 ? MODEL_ENUM : MODEL_OTHER;

@@ -15,7 +15,6 @@
     X(dwarf_entrypc)                \
     X(dwarf_formflag)               \
     X(dwarf_formref_die)            \
-    X(dwarf_formsdata)              \
     X(dwarf_formstring)             \
     X(dwarf_formudata)              \
     X(dwarf_hasattr)                \

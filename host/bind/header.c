@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -32,8 +33,7 @@ static void *allocate(struct reading *reading, size_t size) {
 /* Takes the string. */
 static const char *keep(struct reading *reading, struct clang_string string) {
     const char *text = libclang.getCString(string);
-    const char *kept = arena_copy(reading->model->arena, text != NULL ? text : "",
-                                  text != NULL ? strlen(text) : 0);
+    const char *kept = model_keep(reading->model, text != NULL ? text : "");
     libclang.disposeString(string);
     reading->failed = reading->failed || kept == NULL;
     return kept != NULL ? kept : "";
@@ -271,8 +271,11 @@ int header_read(struct model *model, const char *header, const char *const *incl
     if (code < 0) {
         return code;
     }
-    if (access(header, R_OK) < 0) {
-        return error_set(err, TOOLRACK_E_NOT_FOUND, "cannot read %s: %s", header, strerror(errno));
+    struct stat about;
+    bool is_there = stat(header, &about) == 0 && access(header, R_OK) == 0;
+    if (!is_there || !S_ISREG(about.st_mode)) { /* a pipe or a device would not end */
+        return error_set(err, TOOLRACK_E_NOT_FOUND, "cannot read %s: %s", header,
+                         is_there ? "it is no file" : strerror(errno));
     }
     clang_index index = libclang.createIndex(0, 0);
     if (libclang.parseTranslationUnit2(index, header, arguments, count, NULL, 0, 0, &unit) != 0) {

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/name.h"
+#include "base/utf8.h"
 #include "bind/elfutils.h"
 #include "bind/model.h"
 
@@ -145,6 +146,14 @@ static int read_elf(struct exported *exported, Elf *elf) {
 static int compare(const void *left, const void *right) {
     return strcmp(((const struct model_symbol *)left)->name,
                   ((const struct model_symbol *)right)->name);
+}
+
+const char *model_keep(struct model *model, const char *text) {
+    char *kept = arena_copy(model->arena, text, strlen(text));
+    if (kept != NULL) {
+        utf8_make_line(kept);
+    }
+    return kept;
 }
 
 struct model_symbol *model_find(const struct model *model, const char *name) {

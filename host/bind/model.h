@@ -48,9 +48,10 @@ struct model_type {
     bool is_const;
     bool is_signed;
     bool is_character; /* char, whatever its sign */
-    bool is_packed; /* STRUCT: a member is a bit-field or unaligned: not as C passes it by value */
-    uint32_t size;  /* bytes */
-    uint64_t count; /* ARRAY; 0: not stated */
+    bool is_packed;    /* STRUCT: a member is a bit-field or unaligned: not as C passes it by value;
+                        * or C++ passes its address */
+    uint32_t size;     /* bytes */
+    uint64_t count;    /* ARRAY; 0: not stated */
     const char *spelling;
     const struct model_type *target; /* POINTER, ARRAY */
     const struct model_field *fields;
@@ -99,6 +100,9 @@ static inline unsigned model_depth_below(unsigned depth) {
            : below >= MODEL_DEPTH_SHALLOW ? MODEL_DEPTH_SHALLOW
                                           : below;
 }
+
+/** A copy of a text that a stranger wrote, as one line of UTF-8; NULL: no memory. */
+const char *model_keep(struct model *model, const char *text);
 
 /** The symbol of that name, or NULL. */
 struct model_symbol *model_find(const struct model *model, const char *name);

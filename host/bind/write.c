@@ -103,6 +103,26 @@ bool write_value_type(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct 
     return false;
 }
 
+/* Whether each field is where C puts it, next to that before it: so does libffi, which passes it.
+ */
+static bool is_laid_out(const struct model_type *type, uint64_t *ret_alignment) {
+    uint64_t end = 0;
+    *ret_alignment = 1;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const struct model_type *field = type->fields[i].type;
+        bool is_array = field->kind == MODEL_ARRAY;
+        uint64_t alignment = is_array ? field->target->size : field->size;
+        uint64_t size = alignment * (is_array ? field->count : 1);
+        if ((field->kind == MODEL_STRUCT && !is_laid_out(field, &alignment)) || alignment == 0 ||
+            type->fields[i].offset != (end + alignment - 1) / alignment * alignment) {
+            return false;
+        }
+        end = type->fields[i].offset + size;
+        *ret_alignment = alignment > *ret_alignment ? alignment : *ret_alignment;
+    }
+    return type->size == (end + *ret_alignment - 1) / *ret_alignment * *ret_alignment;
+}
+
 bool write_is_whole(const struct model_type *type) {
     bool whole = !type->is_packed;
     for (uint32_t i = 0; i < type->field_count && whole; i++) {
@@ -111,7 +131,8 @@ bool write_is_whole(const struct model_type *type) {
                 (is_plain(field) || is_text(field) || is_flat(field) ||
                  (field->kind == MODEL_STRUCT && write_is_whole(field)));
     }
-    return whole;
+    uint64_t alignment;
+    return whole && is_laid_out(type, &alignment);
 }
 
 bool write_is_handle(const struct model_type *type) {

@@ -205,3 +205,19 @@ EXPORTED int own_print(const char *format, ...) {
 EXPORTED union word own_union(union word word) {
     return word;
 }
+
+EXPORTED int64_t own_wide(enum wide wide) {
+    return wide;
+}
+
+EXPORTED enum wide own_narrow(int64_t number) {
+    return (enum wide)number;
+}
+
+EXPORTED enum unsigned_wide own_most(enum unsigned_wide wide) {
+    return wide == ZERO ? MOST : ZERO;
+}
+
+EXPORTED int32_t own_packed(struct packed packed) {
+    return packed.number;
+}

@@ -9,6 +9,10 @@
 
 enum colour { RED = 1, GREEN = 2, BLUE = -4 };
 
+/* Numbers that debug information states in as few bytes as they fit. */
+enum wide { NONE = -1, BYTE = 200, WORD = 40000 };
+enum unsigned_wide { ZERO, MOST = 65535 };
+
 struct point {
     double x;
     double y;
@@ -130,5 +134,14 @@ void own_close(struct handle *handle);
 int own_each(int (*call)(int), int count);
 int own_print(const char *format, ...);
 union word own_union(union word word);
+int64_t own_wide(enum wide wide);
+enum wide own_narrow(int64_t number);
+enum unsigned_wide own_most(enum unsigned_wide wide);
+
+struct packed {
+    char tag;
+    int32_t number;
+} __attribute__((packed));
+int32_t own_packed(struct packed packed);
 
 #endif

@@ -470,6 +470,13 @@ static void check_own(struct toolrack *host) {
     check(host, "own_f64", "{\"a\":0.1}", "-0.1");
     check(host, "own_bool", "{\"a\":false}", "true");
     check(host, "own_colour", "{\"colour\":\"GREEN\"}", "\"BLUE\"");
+    check(host, "own_wide", "{\"wide\":\"NONE\"}", "-1");
+    check(host, "own_wide", "{\"wide\":\"BYTE\"}", "200");
+    check(host, "own_wide", "{\"wide\":\"WORD\"}", "40000");
+    check(host, "own_narrow", "{\"number\":200}", "\"BYTE\"");
+    check(host, "own_narrow", "{\"number\":40000}", "\"WORD\"");
+    check(host, "own_most", "{\"wide\":\"ZERO\"}", "\"MOST\"");
+    check(host, "own_most", "{\"wide\":\"MOST\"}", "\"ZERO\"");
     check(host, "own_mirror", "{\"point\":{\"x\":1.5,\"y\":2}}", "{\"x\":2.0,\"y\":1.5}");
     check(host, "own_segment", "{\"from\":{\"x\":1,\"y\":2},\"to\":{\"x\":3,\"y\":4}}",
           "{\"from\":{\"x\":1.0,\"y\":2.0},\"to\":{\"x\":3.0,\"y\":4.0},\"colour\":\"BLUE\","
@@ -537,7 +544,8 @@ static void both_ways_say_the_same(void **state) {
         }
     }
     assert_int_equal(first.summary.bound, second.summary.bound);
-    assert_int_equal(first.summary.left_out, 2); /* ... and a union */
+    assert_int_equal(first.summary.left_out, 3); /* ..., a union and a packed struct */
+    assert_int_equal(second.summary.left_out, 3);
     yyjson_mut_doc_free(first.doc);
     yyjson_mut_doc_free(second.doc);
 }
@@ -582,6 +590,25 @@ static void words_decide_and_people_do(void **state) {
     finish(&from, host);
 }
 
+/* What is inherited is there; what C++ passes by its address is left out. */
+static void structs_of_cxx(void **state) {
+    (void)state;
+    if (BIND_CLASSES[0] == '\0') {
+        skip();
+    }
+    struct bound from = bound(BIND_CLASSES, NULL, SOME("classes_*"), NULL);
+    assert_int_equal(from.summary.bound, 5);
+    assert_int_equal(from.summary.left_out, 4);
+    struct toolrack *host = open_host(&from);
+    check(host, "classes_sum", "{\"value\":{\"a\":1,\"b\":2,\"c\":0.5}}", "3.5");
+    check(host, "classes_make", "{\"a\":1,\"b\":2,\"c\":0.5}", "{\"a\":1,\"b\":2,\"c\":0.5}");
+    check(host, "classes_read", "{\"value\":{\"a\":1,\"b\":2}}", "12");
+    check(host, "classes_made", "{\"value\":{\"a\":7}}", "7");
+    check(host, "classes_small", "{\"value\":\"low\"}", "\"high\"");
+    check(host, "classes_small", "{\"value\":\"high\"}", "\"low\"");
+    finish(&from, host);
+}
+
 static void separate_debug_information_is_found(void **state) {
     (void)state;
     struct bound from =
@@ -621,6 +648,9 @@ static void what_cannot_be_bound_is_said(void **state) {
                      "own_divide.rest cannot be decided as 'away': choose one of out, inout");
     check_bind_fails(BIND_LIBRARY, NULL, NULL, SOME("own_divide.rests=out"), TOOLRACK_E_INVALID,
                      "fits no argument");
+    check_bind_fails(BIND_LIBRARY, NULL, NULL, SOME("own_fill.out=out:67108865"),
+                     TOOLRACK_E_INVALID, "at most 67108864");
+    check_bind_fails(BIND_LIBRARY, "/dev/zero", NULL, NULL, TOOLRACK_E_NOT_FOUND, "it is no file");
 }
 
 /* ------------------------------------------------------------------- 200 of one */
@@ -691,6 +721,7 @@ int main(void) {
             cmocka_unit_test(own_library_by_its_header),
             cmocka_unit_test(both_ways_say_the_same),
             cmocka_unit_test(words_decide_and_people_do),
+            cmocka_unit_test(structs_of_cxx),
             cmocka_unit_test(separate_debug_information_is_found),
             cmocka_unit_test(a_wrong_definition_ends_its_worker),
             cmocka_unit_test(what_cannot_be_bound_is_said),
