@@ -1,8 +1,14 @@
 /* bind: definitions of the functions of a shared library. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/sanitizer.h"
 #include "base/text.h"
 #include "bind/bind.h"
 #include "cli/json.h"
@@ -11,6 +17,9 @@
 
 /* Functions that are named among those left out. */
 #define LEFT_OUT_SHOWN 5u
+/* Most that the reading of a library may take. */
+#define MEMORY_GIB_MAX 4u
+#define CPU_S_MAX      120u
 
 /* With --verbose all of those left out are named. */
 static void tell(const struct cli *cli, const struct bind_summary *summary,
@@ -60,7 +69,7 @@ static int print(struct cli *cli, yyjson_mut_doc *doc, yyjson_mut_val *root) {
     return CLI_OK;
 }
 
-int verb_bind(struct cli *cli) {
+static int bind(struct cli *cli) {
     const struct options *options = &cli->options;
     const struct bind_options bind = {.library = options->words.items[0],
                                       .header = options->header,
@@ -87,4 +96,58 @@ int verb_bind(struct cli *cli) {
     }
     tell(cli, &summary, left_out);
     return print(cli, doc, root);
+}
+
+/* ------------------------------------------------------------------ process */
+
+static void limit(pid_t parent) {
+    const struct rlimit cpu = {CPU_S_MAX, CPU_S_MAX};
+    const struct rlimit memory = {(rlim_t)MEMORY_GIB_MAX << 30, (rlim_t)MEMORY_GIB_MAX << 30};
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(CLI_FAILED);
+    }
+    (void)setrlimit(RLIMIT_CPU, &cpu);
+    if (!SANITIZER_ADDRESS && !SANITIZER_THREAD) { /* whose shadow memory is larger */
+        (void)setrlimit(RLIMIT_AS, &memory);
+    }
+}
+
+static int tell_end(struct cli *cli, int number) {
+    const char *library = cli->options.words.items[0];
+    const char *header = cli->options.header;
+    const char *file = header != NULL ? header : library;
+    if (number == SIGXCPU || number == SIGKILL) {
+        (void)cli_error(cli, TOOLRACK_E_LIMIT_EXCEEDED,
+                        "reading %s took more than %u s of CPU time, or was killed; give a header "
+                        "with just the functions that you want by --header",
+                        file, CPU_S_MAX);
+    } else {
+        (void)cli_error(cli, TOOLRACK_E_INVALID,
+                        "%s cannot be read: %s ended by a signal (%s) or needed more than %u GiB; "
+                        "give a header with just the functions that you want by --header",
+                        file, header != NULL ? "libclang" : "libdw", strsignal(number),
+                        MEMORY_GIB_MAX);
+    }
+    return cli_fail(cli);
+}
+
+/* libdw and libclang read what strangers wrote, and end their process where they meet something
+ * that they do not expect: it is one of its own. It prints the result and ends as the verb would.
+ */
+int verb_bind(struct cli *cli) {
+    int status = 0;
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    if (pid == 0) {
+        limit(parent);
+        return bind(cli);
+    }
+    if (pid < 0) {
+        (void)cli_error(cli, TOOLRACK_E_IO, "no process can be started: %s", strerror(errno));
+        return cli_fail(cli);
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFSIGNALED(status) ? tell_end(cli, WTERMSIG(status)) : WEXITSTATUS(status);
 }

@@ -51,6 +51,20 @@ fails_with() { # STATUS WORDS ARGUMENT...
     [ "$status" -eq "$1" ] && grep -qF -e "$2" err
 }
 
+# A type too deep for libclang, which ends its process.
+# shellcheck disable=SC2317
+outlives_libclang() {
+    printf 'int own_i8(int %s a);\n' "$(printf '%0200000d' 0 | tr 0 '*')" >deep.h
+    fails_with 1 'deep.h cannot be read: libclang ended by a signal' "$BIND_LIBRARY" --header deep.h
+}
+
+# shellcheck disable=SC2317
+fits_utf8() {
+    LC_ALL=C sed $'s/GREEN/G\xff\e"x/g' "$BIND_LIBRARY" >strange.so || return
+    toolrack bind ./strange.so --function own_colour --output strange.json &&
+        toolrack check strange.json >out && cat out && grep -qF '"G? \"x": 2' strange.json
+}
+
 passes 'a file that is there is left as it is' is_left_as_it_is
 passes '--json has what was left out and what must be decided' is_json
 passes '--verbose names all that was left out' names_what_is_left_out
@@ -58,5 +72,7 @@ passes 'a definition is refused until a person has decided' is_refused_until_dec
 passes 'a library that is not there' fails_with 3 'there is no library libnone.so.1' libnone.so.1
 passes 'a file that is no library' fails_with 1 'is not a shared library' "$E2E_SOURCE/README.md"
 passes 'a decision that is none' fails_with 1 'is no decision' "$BIND_LIBRARY" --decide own_divide
+passes 'what ends libclang does not end the command' outlives_libclang
+passes 'names that are no text become text' fits_utf8
 passes 'no library at all' fails_with 2 'bind'
 finish
