@@ -6,8 +6,9 @@
 
 #include <stdbool.h>
 
-/** Confine this process, its threads to come and its children: they write below `folder` only, make
- * no sockets and no memory that outlives them, and do not signal other processes, as far as the
- * kernel can (Landlock, seccomp).
+/** Confine this process, its threads to come and its children: they write below `folder` only,
+ * change mode, owner, times and attributes of no file, make no sockets and nothing in the kernel
+ * that outlives them, and neither signal nor limit other processes, as far as the kernel can
+ * (Landlock, seccomp).
  * @return false: the kernel cannot keep it from writing; nothing changed. */
 bool confine(const char *folder);

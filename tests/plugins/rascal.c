@@ -1,7 +1,14 @@
 /* Fault: is hostile to who tests it. It lies where the process that it is tested in reports, leaves
  * that process, and reaches out of it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <toolrack/plugin.h>
 #include <unistd.h>
 
@@ -51,6 +58,47 @@ static int32_t reach(int32_t n) {
 }
 TR_TOOL(reach, "Makes sockets", TR_I32, (TR_I32, n, "a number"))
 
+/* The program is its author's file. What is set is what is there, in case that it is not refused.
+ */
+static int32_t change(int32_t n) {
+    static const char program[] = "/proc/self/exe";
+    struct stat st;
+    int fd = open(program, O_RDONLY | O_CLOEXEC);
+    int32_t got = n;
+    if (fd >= 0 && fstat(fd, &st) == 0) {
+        const struct timespec times[] = {st.st_atim, st.st_mtim};
+        got ^= fchmod(fd, st.st_mode & 07777) == 0 ? 1 : 0;
+        got ^= fchown(fd, st.st_uid, st.st_gid) == 0 ? 2 : 0;
+        got ^= futimens(fd, times) == 0 ? 4 : 0;
+        got ^= fremovexattr(fd, "user.none") == 0 || errno != EPERM ? 8 : 0;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return got ^ (chmod(program, 0755) == 0 ? 16 : 0);
+}
+TR_TOOL(change, "Changes the mode, owner, times and attributes of a file", TR_I32,
+        (TR_I32, n, "a number"))
+
+/* Limits of another process, what stays in the kernel, what types into a terminal. */
+static int32_t meddle(int32_t n) {
+    struct rlimit limit;
+    const char typed = '\n';
+    int32_t got = n;
+    if (prlimit(getppid(), RLIMIT_CORE, NULL, &limit) == 0) {
+        got ^= prlimit(getppid(), RLIMIT_CORE, &limit, NULL) == 0 ? 1 : 0;
+    }
+    int set = semget(IPC_PRIVATE, 1, 0600);
+    if (set >= 0) {
+        got ^= 2;
+        (void)semctl(set, 0, IPC_RMID);
+    }
+    got ^= ioctl(STDERR_FILENO, TIOCSTI, &typed) == 0 || errno != EPERM ? 4 : 0;
+    return got;
+}
+TR_TOOL(meddle, "Reaches other processes, the kernel and a terminal", TR_I32,
+        (TR_I32, n, "a number"))
+
 /* More memory than either process may have; none of it is touched. */
 static int32_t grab(int32_t n) {
     void *memory = mmap(NULL, (size_t)8 << 30, PROT_READ | PROT_WRITE,
@@ -63,4 +111,4 @@ static int32_t grab(int32_t n) {
 }
 TR_TOOL(grab, "Takes memory without end", TR_I32, (TR_I32, n, "a number"))
 
-TR_PLUGIN("rascal", "1.0.0", lie, stay, reach, grab)
+TR_PLUGIN("rascal", "1.0.0", lie, stay, reach, change, meddle, grab)
