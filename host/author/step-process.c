@@ -387,9 +387,8 @@ static void look_at_late(struct bench *bench, const struct sample *sample) {
         char came[160];
         (void)snprintf(came, sizeof came, "it still ran %u ms after it was cancelled", GRACE_MS);
         child_find(bench->child, RULE_CANCEL, false, name, sample->arguments, came);
-    } else if (sample->is_late && sample->is_example) {
-        (void)child_find(bench->child, RULE_EXAMPLES, false, name, sample->arguments,
-                         "the example did not end in the time that --timeout gives a call");
+    } else if (sample->is_late && sample->is_example && bench->session->selected[RULE_DEADLINE]) {
+        child_find(bench->child, RULE_EXAMPLES, false, name, sample->arguments, EXAMPLE_IS_LATE);
     }
 }
 

@@ -1,5 +1,6 @@
 /* A plugin that somebody works on: each build answers otherwise. */
 #include <toolrack/plugin.h>
+#include <unistd.h>
 
 #if ANSWER == 0 /* fault: crashes at its example, and would with less of it */
 #include <stdlib.h>
@@ -17,6 +18,9 @@ TR_TOOL(answer,
         TR_I32, (TR_I32, n, "a number"), (TR_OPTIONAL(TR_STRING), text, "a text"))
 #else
 static int32_t answer(void) {
+    while (ANSWER < 0) { /* fault: does not end */
+        (void)sleep(1);
+    }
     return ANSWER;
 }
 TR_TOOL(answer, ("Gives the number of its build", TR_EXAMPLES(TR_EXAMPLE("{}", NULL))), TR_I32)
