@@ -18,6 +18,7 @@
 #include "author/sources.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/new-file.h"
 #include "base/text.h"
 #include "view/json.h"
 
@@ -144,34 +145,35 @@ static int build(const struct dev *dev, struct buf *output) {
 
 /* ------------------------------------------------------------------- install */
 
-/* Exchange the file at once: who watches the folder sees a whole one. */
-static int copy_into(const char *from, const char *path) {
-    char draft[4096];
-    (void)snprintf(draft, sizeof draft, "%s.new", path);
-    CLEANUP(closep) int in = open(from, O_RDONLY | O_CLOEXEC);
-    CLEANUP(closep)
-    int out = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (in < 0 || out < 0) {
-        return -errno;
-    }
+/* Exchange the file at once: who watches the folder sees a whole one. What is built is anybody's,
+ * and may be a pipe by now. */
+static int copy_into(const char *from, const char *path, struct toolrack_error *err) {
+    struct stat st;
+    struct stat there;
     char some[65536];
     ssize_t length;
-    int failed = 0;
-    while (failed == 0 && (length = read(in, some, sizeof some)) != 0) {
-        failed = length < 0 ? -errno : write_all(out, some, (size_t)length);
+    CLEANUP(new_file_finish) struct new_file out = NEW_FILE_INIT;
+    CLEANUP(closep) int in = open(from, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (in < 0 || fstat(in, &st) < 0 || !S_ISREG(st.st_mode)) {
+        return error_set(err, TOOLRACK_E_IO, "%s cannot be read, or is no regular file", from);
     }
-    if (failed == 0 && rename(draft, path) < 0) {
-        failed = -errno;
+    if (stat(path, &there) == 0 && there.st_dev == st.st_dev && there.st_ino == st.st_ino) {
+        return 0; /* a link to what is built */
     }
-    if (failed < 0) {
-        (void)unlink(draft);
+    int code = new_file_begin(&out, path, err);
+    while (code == 0 && (length = read(in, some, sizeof some)) != 0) {
+        int failed = length < 0 ? -errno : write_all(out.fd, some, (size_t)length);
+        code = failed < 0 ? error_set(err, TOOLRACK_E_IO, "%s cannot be written: %s", path,
+                                      strerror(-failed))
+                          : 0;
     }
-    return failed;
+    return code == 0 ? new_file_end(&out, 0644, true, err) : code;
 }
 
-/* @param ret_path  receives where it is, to be freed, or NULL: it is not installed
- * @return 0; a negative errno */
-static int install(const struct dev *dev, const char *file, char **ret_path) {
+/* @param ret_path  receives where it is, to be freed, or NULL: it is not to be installed
+ * @return 0; TOOLRACK_E_REFUSED; TOOLRACK_E_IO */
+static int install(const struct dev *dev, const char *file, char **ret_path,
+                   struct toolrack_error *err) {
     const struct author_dev *options = dev->options;
     const char *name = strrchr(file, '/') + 1;
     CLEANUP(buf_finish) struct buf path = BUF_INIT;
@@ -185,9 +187,11 @@ static int install(const struct dev *dev, const char *file, char **ret_path) {
     }
     CLEANUP(freep) char *folder = strdup(options->into);
     int failed = folder != NULL ? make_folders(folder) : -ENOMEM;
-    failed = failed < 0 ? failed : copy_into(file, path.data);
+    int code = failed < 0 ? error_set(err, TOOLRACK_E_IO, "the folder %s cannot be made: %s",
+                                      options->into, strerror(-failed))
+                          : copy_into(file, path.data, err);
     *ret_path = buf_steal(&path);
-    return failed;
+    return code;
 }
 
 /* ---------------------------------------------------------------- difference */
@@ -276,7 +280,7 @@ struct built {
     const char *file;             /* or NULL */
     struct author_report *report; /* or NULL */
     const char *installed;        /* or NULL */
-    int install_failed;           /* a negative errno */
+    const char *not_installed;    /* why, or NULL */
 };
 
 static bool tell_json(const struct dev *dev, const struct built *built) {
@@ -287,7 +291,8 @@ static bool tell_json(const struct dev *dev, const struct built *built) {
     (void)yyjson_mut_obj_add_bool(doc, root, "built", !built->failed);
     json_add_text(doc, root, "output", built->output->data);
     json_add_text(doc, root, "file", built->file);
-    json_add_text(doc, root, "installed", built->install_failed == 0 ? built->installed : NULL);
+    json_add_text(doc, root, "installed", built->not_installed == NULL ? built->installed : NULL);
+    json_add_text(doc, root, "not_installed", built->not_installed);
     if (built->report != NULL) {
         add_json(dev, &built->report->session, doc, root);
         author_report_add_json(built->report, doc, yyjson_mut_obj_add_obj(doc, root, "report"));
@@ -324,11 +329,10 @@ static bool tell_text(const struct dev *dev, const struct built *built) {
         add_findings(session, RULE_LOAD, &text);
         add_findings(session, RULE_EXAMPLES, &text);
     }
-    if (built->installed != NULL && built->install_failed == 0) {
-        buf_printf(&text, "  installed: %s\n", built->installed);
+    if (built->not_installed != NULL) {
+        buf_printf(&text, "  not installed: %s\n", built->not_installed);
     } else if (built->installed != NULL) {
-        buf_printf(&text, "  cannot install %s: %s\n", built->installed,
-                   strerror(-built->install_failed));
+        buf_printf(&text, "  installed: %s\n", built->installed);
     }
     return tell(dev, &text);
 }
@@ -342,6 +346,7 @@ static int build_once(struct dev *dev, struct toolrack_error *err) {
     CLEANUP(freep) char *installed = NULL;
     CLEANUP(author_report_freep) struct author_report *report = NULL;
     static const char *const rules[] = {"load", "examples"};
+    struct toolrack_error why;
     struct built built = {.output = &output};
     dev->built_from = sources_look(dev->options->folder, dev->watch);
     int outcome = build(dev, &output);
@@ -364,7 +369,7 @@ static int build_once(struct dev *dev, struct toolrack_error *err) {
         }
         built.report = report;
         if (!author_report_failed(report)) {
-            built.install_failed = install(dev, file, &installed);
+            built.not_installed = install(dev, file, &installed, &why) < 0 ? why.message : NULL;
             built.installed = installed;
         }
     }

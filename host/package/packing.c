@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/new-file.h"
 #include "package/archive.h"
 #include "package/describe.h"
-#include "package/new-file.h"
 
 static void closedirp(DIR **folder) {
     if (*folder != NULL) {

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/new-file.h"
 #include "base/sort.h"
 #include "package/archive.h"
 #include "package/index.h"
@@ -236,20 +237,18 @@ static int read_number(const struct publishing *at, const char *path, uint64_t *
     return code;
 }
 
-static int write_index(const struct publishing *at, const char *path, const struct buf *text,
-                       struct toolrack_error *err) {
-    static const char draft[] = "." INDEX_FILE ".new";
-    CLEANUP(closep)
-    int fd = openat(at->fd, draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-    int code = fd < 0 ? -errno : write_all(fd, text->data, text->length);
-    if (code == 0) {
-        code = folder_sync(fd);
+/* On the disk before it takes the place of the one before: numbers must not repeat. */
+static int write_index(const char *path, const struct buf *text, struct toolrack_error *err) {
+    CLEANUP(new_file_finish) struct new_file file = NEW_FILE_INIT;
+    int code = new_file_begin(&file, path, err);
+    if (code < 0) {
+        return code;
     }
-    if (code == 0 && renameat(at->fd, draft, at->fd, INDEX_FILE) < 0) {
-        code = -errno;
-    }
-    return code == 0 ? 0
-                     : error_set(err, TOOLRACK_E_IO, "cannot write %s: %s", path, strerror(-code));
+    int failed = write_all(file.fd, text->data, text->length);
+    failed = failed < 0 ? failed : folder_sync(file.fd);
+    return failed < 0
+                   ? error_set(err, TOOLRACK_E_IO, "cannot write %s: %s", path, strerror(-failed))
+                   : new_file_end(&file, 0644, true, err);
 }
 
 /* Make the text, and read it as who gets it will: what they refuse is not published. */
@@ -269,7 +268,7 @@ static int make_index(struct publishing *at, const char *path, int64_t for_s, yy
     code = text.failed ? error_oom(err) : index_read(text.data, text.length, path, &read, err);
     if (code == 0) {
         index_finish(&read);
-        code = write_index(at, path, &text, err);
+        code = write_index(path, &text, err);
     }
     document_add_text(at->report, root, "file", path);
     (void)yyjson_mut_obj_add_uint(at->report, root, "number", number + 1);

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/new-file.h"
 #include "package/archive.h"
-#include "package/new-file.h"
 
 /* ---------------------------------------------------------------------- read */
 

@@ -383,6 +383,22 @@ static void tools_that_need_consent_are_not_called(void **state) {
 }
 
 /* Together they take seven seconds. */
+static void an_example_that_does_not_end_has_not_passed(void **state) {
+    (void)state;
+    const char *hangs = plugin("E2E_BUILDS", "worked-on-hangs");
+    yyjson_doc *doc = report(RUN_WITH({.bare = true}, "test", hangs, "--json", "--only", "examples",
+                                      "--timeout", "50"),
+                             1);
+    assert_verdict(doc, "examples", "failed");
+    yyjson_doc_free(doc);
+    /* Once, by the rule that says most. */
+    doc = report(RUN_WITH({.bare = true}, "test", hangs, "--json", "--only", "examples", "--only",
+                          "deadline", "--timeout", "50"),
+                 1);
+    assert_verdict(doc, "deadline", "failed");
+    yyjson_doc_free(doc);
+}
+
 static void many_slow_calls_are_no_fault(void **state) {
     (void)state;
     EXPECT(RUN_WITH({.bare = true}, "test", plugin("E2E_ZOO", "zoo_sleep"), "--only", "fuzz-valid",
@@ -522,9 +538,14 @@ static void a_change_is_built_and_its_results_compared(void **state) {
     work_on("worked-on-crashes");
     await_text(&dev, "worked-on 1.0.0, 1 tool, 1 example\n"
                      "  failed: examples: answer {\"n\": 4321, \"text\": \"of the example\"}: ");
+    /* What is no file in the plugin folder is not written through, nor replaced, nor waited for. */
+    assert_int_equal(unlink("plugins/plugin.so"), 0);
+    assert_int_equal(mkfifo("plugins/plugin.so", 0600), 0);
+    work_on("worked-on-next");
+    await_text(&dev, "not installed: plugins/plugin.so is a device, pipe or socket and no file");
     assert_int_equal(kill(dev.pid, SIGINT), 0);
     assert_int_equal(waitpid(dev.pid, &status, 0), dev.pid);
-    assert_int_equal(count_bytes("builds"), 6); /* one each: what a build writes is no change */
+    assert_int_equal(count_bytes("builds"), 7); /* one each: what a build writes is no change */
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     (void)close(dev.out);
     leave_temporary();
@@ -606,6 +627,7 @@ int main(void) {
             CASE(the_bundled_plugins_have_no_findings),
             CASE(the_slow_plugins_have_no_findings),
             CASE(tools_that_need_consent_are_not_called),
+            CASE(an_example_that_does_not_end_has_not_passed),
             CASE(many_slow_calls_are_no_fault),
             CASE(nothing_is_left_and_junit_is_xml),
             CASE(a_change_is_built_and_its_results_compared),

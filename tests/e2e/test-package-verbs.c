@@ -186,6 +186,43 @@ static void what_cannot_be_packed_is_told(void **state) {
            "*absent/x.trp cannot be written: *");
 }
 
+/* What root's `--output /dev/null` would do. */
+static void expect_left(const char *path, mode_t kind) {
+    struct stat st;
+    assert_int_equal(lstat(path, &st), 0);
+    assert_int_equal(st.st_mode & S_IFMT, kind);
+}
+
+static void only_files_are_replaced(void **state) {
+    (void)state;
+    make_plugin();
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    e2e_write("target", "precious\n");
+    assert_int_equal(symlink("target", "link"), 0);
+    EXPECT(RUN_WITH({.bare = true}, "pack", "p", "--output", "pipe"), 1, "",
+           "toolrack: Refused: pipe is a device, pipe or socket and no file, and is left as it is; "
+           "choose another name, or remove it\n");
+    EXPECT(RUN_WITH({.bare = true}, "pack", "p", "--output", "link"), 1, "",
+           "*Refused: link is a symbolic link and no file*");
+    EXPECT(RUN_WITH({.bare = true}, "pack", "p", "--output", "p"), 1, "",
+           "*Refused: p is a folder and no file*");
+    expect_left("pipe", S_IFIFO);
+    expect_left("link", S_IFLNK);
+    EXPECT(RUN_WITH({.bare = true}, "pack", "p", "--output", "p.trp"), 0, NULL, NULL);
+    EXPECT(RUN_WITH({.bare = true}, "pack", "p", "--output", "p.trp"), 0, NULL, NULL);
+    EXPECT(RUN_WITH({.bare = true}, "keys", "new", "k", "--no-password"), 0, NULL, NULL);
+    assert_int_equal(rename("link", "p.trp.minisig"), 0);
+    EXPECT(RUN_WITH({.bare = true}, "sign", "p.trp", "--key", "k.key"), 1, "",
+           "*Refused: p.trp.minisig is a symbolic link and no file*");
+    expect_left("p.trp.minisig", S_IFLNK);
+    /* An index is written beside, under a name that nobody can know. */
+    make_folder("www");
+    e2e_copy("p.trp", "www/p.trp", 0);
+    assert_int_equal(mkfifo("www/.index.json.new", 0600), 0);
+    EXPECT(RUN_WITH({.bare = true}, "index", "www"), 0, NULL, NULL);
+    expect_left("www/index.json", S_IFREG);
+}
+
 /* -------------------------------------------------------------------- keys */
 
 static void make_keys(const char *name) {
@@ -419,6 +456,7 @@ int main(void) {
             TEST(a_signed_package_is_verified), TEST(a_changed_package_is_refused),
             TEST(a_password_is_asked_for),      TEST(a_new_key_is_encrypted),
             TEST(a_key_is_succeeded),           TEST(minisign_agrees),
+            TEST(only_files_are_replaced),
     };
     return cmocka_run_group_tests_name("package-verbs", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "package/new-file.h"
+#include "base/new-file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,26 @@ static int fail(const char *path, int number, struct toolrack_error *err) {
     return error_set(err, TOOLRACK_E_IO, "%s cannot be written: %s", path, strerror(number));
 }
 
+/* Renaming takes the place of whatever is there: for root also of a device, which each program of
+ * the machine needs. */
+static int check_place(const char *path, struct toolrack_error *err) {
+    struct stat st;
+    if (lstat(path, &st) < 0 || S_ISREG(st.st_mode)) {
+        return 0; /* why it cannot be written is told when it is */
+    }
+    return error_set(
+            err, TOOLRACK_E_REFUSED,
+            "%s is %s and no file, and is left as it is; choose another name, or remove it", path,
+            S_ISDIR(st.st_mode)   ? "a folder"
+            : S_ISLNK(st.st_mode) ? "a symbolic link"
+                                  : "a device, pipe or socket");
+}
+
 int new_file_begin(struct new_file *file, const char *path, struct toolrack_error *err) {
+    int code = check_place(path, err);
+    if (code < 0) {
+        return code;
+    }
     int length = snprintf(file->path, sizeof file->path, "%s", path);
     int other = snprintf(file->temporary, sizeof file->temporary, "%s.XXXXXX", path);
     if (length < 0 || other < 0 || (size_t)other >= sizeof file->temporary) {

@@ -19,7 +19,8 @@ struct new_file {
     { .fd = -1 }
 
 /** Begin to write the file of a path.
- * @return 0; TOOLRACK_E_IO. */
+ * @return 0; TOOLRACK_E_REFUSED: what is there is no regular file, such as a device or a symbolic
+ *         link; TOOLRACK_E_IO. */
 int new_file_begin(struct new_file *file, const char *path, struct toolrack_error *err);
 /** Put it in its place.
  * @param mode      of the file
