@@ -192,7 +192,12 @@ static int explain(const struct downloading *of, CURLcode failure, struct toolra
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                          "%s redirects more than %d times; name the address that it leads to",
                          of->url, DOWNLOAD_REDIRECTS_MAX);
-    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_UNSUPPORTED_PROTOCOL: /* also of an answer: libcurl takes what is no head for 0.9 */
+        if (strstr(of->reason, "HTTP/0.9") != NULL) {
+            return error_set(err, TOOLRACK_E_IO,
+                             "%s cannot be downloaded: what answers there is no HTTP server",
+                             of->url);
+        }
         return error_set(err, TOOLRACK_E_REFUSED,
                          "%s leads to an address that is neither https nor, unless it begins with "
                          "http itself, http",

@@ -138,6 +138,8 @@ static void answer(const struct file_server *server, int fd) {
         send_always(fd, "HTTP/1.1 200 OK\r\n", "X-Again: and again\r\n");
     } else if (strcmp(path, "silent/") == 0) {
         send_little(fd);
+    } else if (strcmp(path, "other/") == 0) {
+        say(fd, "220 this is another protocol\r\n");
     } else {
         send_file(server, fd, path, "", 0);
     }

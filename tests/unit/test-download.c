@@ -74,6 +74,7 @@ static void what_servers_do_is_told(void **state) {
     expect("endless/", 100000, TOOLRACK_E_LIMIT_EXCEEDED, "is longer than 100000 bytes");
     expect("headers/", 100, TOOLRACK_E_LIMIT_EXCEEDED, "are longer than 262144 bytes");
     expect("loop/", 100, TOOLRACK_E_LIMIT_EXCEEDED, "redirects more than 5 times");
+    expect("other/", 100, TOOLRACK_E_IO, "what answers there is no HTTP server");
     expect("file/etc/passwd", 100000, TOOLRACK_E_REFUSED, "neither https nor");
 }
 
