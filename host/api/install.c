@@ -494,7 +494,7 @@ bool toolrack_is_installed(struct toolrack *host, const char *id) {
     CLEANUP(layout_finish) struct layout layout = LAYOUT_INIT;
     return host->places.packages != NULL &&
            layout_open(host->places.packages, &layout, &unheard) == 0 &&
-           layout_find(&layout, id, &one, &unheard) == 0;
+           layout_find(&layout, id, &one, &unheard) != TOOLRACK_E_NOT_FOUND;
 }
 
 int toolrack_packages(struct toolrack *host, struct toolrack_text **ret,

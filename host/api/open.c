@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/forked.h"
+#include "base/own-folder.h"
 #include "base/ownership.h"
 #include "base/sanitizer.h"
 #include "config/elsewhere.h"
@@ -623,6 +624,13 @@ static void note_places(struct toolrack *host) {
     }
 }
 
+static void tell_of_packages(struct toolrack *host) {
+    if (host->places.packages_failed != 0) {
+        log_line(&host->log, LOG_WARNING, "scan", "nothing is read from %s: %s",
+                 host->places.packages, own_folder_words(host->places.packages_failed));
+    }
+}
+
 static int open_with(struct toolrack *host, struct toolrack_error *err) {
     int code = places_find(&host->options, &host->arena, &host->places, err);
     if (code == 0) {
@@ -639,6 +647,7 @@ static int open_with(struct toolrack *host, struct toolrack_error *err) {
     }
     if (code == 0) {
         note_places(host);
+        tell_of_packages(host);
         code = life_open_definitions(host->life, err);
     }
     if (code < 0 || host->options.no_scan) {

@@ -1,11 +1,13 @@
 #include "config/places.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/own-folder.h"
 #include "base/xdg.h"
 #include "plugin/origin.h"
 
@@ -73,14 +75,19 @@ static void add_plugin_path(struct places *places, struct arena *arena) {
     }
 }
 
-/* What is installed belongs to the state folder, as what was decided about it does. */
+/* What is installed belongs to the state folder, as what was decided about it does. Whoever could
+ * write there could also choose the trust of a plugin. */
 static bool add_packages(struct arena *arena, struct places *places) {
     static const struct {
         const char *name;
         enum trust trust;
     } folders[] = {{PLACES_PACKAGES_OFFICIAL, TRUST_OFFICIAL},
                    {PLACES_PACKAGES_COMMUNITY, TRUST_COMMUNITY}};
-    for (size_t i = 0; places->packages != NULL && i < ARRAY_LENGTH(folders); i++) {
+    int failed = places->packages != NULL ? own_folder_check(places->packages, false) : 0;
+    places->packages_failed = failed == -EPERM || failed == -ELOOP ? failed : 0;
+    for (size_t i = 0;
+         places->packages != NULL && places->packages_failed == 0 && i < ARRAY_LENGTH(folders);
+         i++) {
         const char *path = arena_printf(arena, "%s/%s", places->packages, folders[i].name);
         if (path == NULL) {
             return false;

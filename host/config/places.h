@@ -23,6 +23,7 @@ struct places {
     const char *kept_dir;    /* the same, where files may be kept there; NULL: they may not */
     const char *cache_path;  /* in it; NULL: none */
     const char *packages;    /* the folder of installed packages in it; NULL: none */
+    int packages_failed;     /* why nothing of it serves, for own_folder_words(); 0: it does */
     const char *data_dir;    /* of the user's plugins and their data; NULL: there is no HOME */
     const char *user_config; /* the folder of the user's configuration, and */
     const char *user_state;  /* the user's state folder, whatever this host uses; NULL: no HOME */

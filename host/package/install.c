@@ -581,25 +581,35 @@ static int not_installed(int code, const char *id, struct toolrack_error *err) {
                    : code;
 }
 
+/* @param or_damaged  what the link says of it is enough */
+static int find_installed(const struct layout *layout, const char *id, bool or_damaged,
+                          struct installed *ret, struct toolrack_error *err) {
+    int code = layout_find(layout, id, ret, err);
+    return or_damaged && code == TOOLRACK_E_IO && ret->folder[0] != '\0'
+                   ? 0
+                   : not_installed(code, id, err);
+}
+
 /* Open what is installed to change it. Where nothing is, no folder is made. */
-static int open_installed(const struct install_host *host, const char *id, struct layout *ret,
-                          struct installed *ret_now, struct toolrack_error *err) {
+static int open_installed(const struct install_host *host, const char *id, bool or_damaged,
+                          struct layout *ret, struct installed *ret_now,
+                          struct toolrack_error *err) {
     int code = layout_open(host->packages, ret, err);
     if (code == 0) {
-        code = not_installed(layout_find(ret, id, ret_now, err), id, err);
+        code = find_installed(ret, id, or_damaged, ret_now, err);
         layout_finish(ret);
     }
     if (code == 0) {
         code = layout_open_to_change(host->packages, ret, err);
     }
-    return code < 0 ? code : not_installed(layout_find(ret, id, ret_now, err), id, err);
+    return code < 0 ? code : find_installed(ret, id, or_damaged, ret_now, err);
 }
 
 int install_remove(const struct install_host *host, const char *id, struct install_done *ret,
                    struct toolrack_error *err) {
     CLEANUP(layout_finish) struct layout layout = LAYOUT_INIT;
     *ret = (struct install_done){0};
-    int code = open_installed(host, id, &layout, &ret->before, err);
+    int code = open_installed(host, id, true, &layout, &ret->before, err);
     if (code == 0) {
         ret->was_installed = true;
         ret->now = ret->before;
@@ -615,7 +625,7 @@ int install_go_back(const struct install_host *host, const char *id, struct inst
     CLEANUP(layout_finish) struct layout layout = LAYOUT_INIT;
     struct installed previous;
     *ret = (struct install_done){0};
-    int code = open_installed(host, id, &layout, &ret->before, err);
+    int code = open_installed(host, id, false, &layout, &ret->before, err);
     if (code == 0) {
         code = layout_find_previous(&layout, &ret->before, &previous, err);
     }

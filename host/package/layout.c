@@ -12,6 +12,7 @@
 #include <yyjson.h>
 
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/file.h"
 #include "base/own-folder.h"
 #include "base/sort.h"
@@ -92,17 +93,30 @@ void layout_finish(struct layout *layout) {
     *layout = LAYOUT_INIT;
 }
 
+/* A link in its place would lead what is relative to it elsewhere. */
 static int make_folder(const struct layout *layout, const char *name, struct toolrack_error *err) {
-    return mkdirat(layout->root, name, 0700) == 0 || errno == EEXIST
-                   ? 0
-                   : cannot(layout, "make", name, errno, err);
+    if (mkdirat(layout->root, name, 0700) < 0 && errno != EEXIST) {
+        return cannot(layout, "make", name, errno, err);
+    }
+    CLEANUP(closep)
+    int fd = openat(layout->root, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd >= 0 ? 0
+                   : error_set(err, TOOLRACK_E_REFUSED,
+                               "%s/%s must be a folder and no symbolic link; put back the folder "
+                               "that was there",
+                               layout->path, name);
 }
 
 static int take_lock(struct layout *layout, struct toolrack_error *err) {
     layout->lock = openat(layout->root, "lock",
                           O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (layout->lock < 0) {
-        return cannot(layout, "open", "lock", errno, err);
+        int why = errno;
+        int code = cannot(layout, "open", "lock", why, err);
+        if (why == ELOOP || why == EISDIR || why == ENXIO) {
+            error_append(err, "something else is in the place of that file: remove it");
+        }
+        return code;
     }
     if (flock(layout->lock, LOCK_EX | LOCK_NB) == 0) {
         return 0;
@@ -284,31 +298,52 @@ static bool take_record(yyjson_val *root, struct installed *ret) {
            layout_is_id(ret->id);
 }
 
-/* Read the record of a version's folder, whose path is of our own making. */
+/* "content/ID/VERSION.xxxxxx": what the path of a version's folder says of it. */
+static void take_path(const char *folder, struct installed *ret) {
+    const char *id = strchr(folder, '/') + 1;
+    const char *version = strchr(id, '/') + 1;
+    const char *end = strrchr(version, '.');
+    *ret = (struct installed){0};
+    (void)snprintf(ret->folder, sizeof ret->folder, "%s", folder);
+    (void)snprintf(ret->id, sizeof ret->id, "%.*s", (int)(version - id) - 1, id);
+    (void)snprintf(ret->version, sizeof ret->version, "%.*s",
+                   end != NULL ? (int)(end - version) : 0, version);
+}
+
+/* Read the record of a version's folder, whose path is of our own making.
+ * @return 0; TOOLRACK_E_IO: it is damaged, and only take_path() is in `ret`;
+ *         TOOLRACK_E_NO_MEMORY */
 static int read_record(const struct layout *layout, const char *folder, struct installed *ret,
                        struct toolrack_error *err) {
     char name[LAYOUT_PATH_MAX];
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    take_path(folder, ret);
     if (!join(name, "%s/%s", folder, RECORD)) {
         return too_long(err);
     }
     int code = layout_read(layout, name, RECORD_SIZE_MAX, &text, err);
-    if (code < 0) {
-        return code == TOOLRACK_E_NOT_FOUND
-                       ? error_set(err, TOOLRACK_E_IO,
-                                   "%s/%s is missing; install the package again", layout->path,
-                                   name)
-                       : code;
+    if (code == TOOLRACK_E_NO_MEMORY) {
+        return code;
     }
-    yyjson_doc *doc = yyjson_read(text.data, text.length, 0);
-    *ret = (struct installed){
-            .since_s = yyjson_get_sint(yyjson_obj_get(yyjson_doc_get_root(doc), "since_s"))};
-    bool is_good = take_record(yyjson_doc_get_root(doc), ret) &&
-                   snprintf(ret->folder, sizeof ret->folder, "%s", folder) > 0;
+    struct installed record = {0};
+    yyjson_doc *doc = code == 0 ? yyjson_read(text.data, text.length, 0) : NULL;
+    record.since_s = yyjson_get_sint(yyjson_obj_get(yyjson_doc_get_root(doc), "since_s"));
+    bool is_good = take_record(yyjson_doc_get_root(doc), &record);
     yyjson_doc_free(doc);
-    return is_good ? 0
-                   : error_set(err, TOOLRACK_E_IO, "%s/%s is damaged; install the package again",
-                               layout->path, name);
+    if (is_good) {
+        memcpy(record.folder, ret->folder, sizeof record.folder);
+        *ret = record;
+        return 0;
+    }
+    if (code == 0 || code == TOOLRACK_E_NOT_FOUND) {
+        code = error_set(err, TOOLRACK_E_IO, "%s/%s is %s", layout->path, name,
+                         code == 0 ? "damaged" : "missing");
+    }
+    CLEANUP(buf_finish) struct buf advice = BUF_INIT;
+    buf_printf(&advice, "uninstall the package, and install it again: %s",
+               COMMAND("uninstall", ret->id));
+    error_append(err, advice.failed ? "install the package again" : advice.data);
+    return code;
 }
 
 static int write_record(const struct layout *layout, const char *folder,
@@ -370,6 +405,7 @@ static int find_in(const struct layout *layout, size_t at, const char *id, struc
                    struct toolrack_error *err) {
     char name[LAYOUT_PATH_MAX];
     char folder[LAYOUT_PATH_MAX];
+    ret->folder[0] = '\0';
     if (!link_name(name, folders[at].trust, id)) {
         return too_long(err);
     }
@@ -380,16 +416,16 @@ static int find_in(const struct layout *layout, size_t at, const char *id, struc
     if (code == 0 && strcmp(ret->id, id) != 0) {
         code = error_set(err, TOOLRACK_E_IO, "%s/%s leads to the package '%s'; remove it",
                          layout->path, name, ret->id);
+        take_path(folder, ret);
     }
-    if (code == 0) {
-        ret->trust = folders[at].trust; /* that of its folder is in effect */
-    }
+    ret->trust = folders[at].trust; /* that of its folder is in effect */
     return code;
 }
 
 int layout_find(const struct layout *layout, const char *id, struct installed *ret,
                 struct toolrack_error *err) {
     int code = TOOLRACK_E_NOT_FOUND;
+    ret->folder[0] = '\0';
     bool may_be = layout->root >= 0 && layout_is_id(id);
     for (size_t i = 0; may_be && code == TOOLRACK_E_NOT_FOUND && i < ARRAY_LENGTH(folders); i++) {
         code = find_in(layout, i, id, ret, err);

@@ -85,7 +85,9 @@ bool layout_is_id(const char *id);
 
 /** What is installed under an id.
  * @return 0; TOOLRACK_E_NOT_FOUND, without a command in the message; TOOLRACK_E_IO when what it has
- *         there is damaged; TOOLRACK_E_NO_MEMORY. [any-thread] */
+ *         there is damaged: if that is its record only, `ret` has the id, trust, version and folder
+ *         that the link says, which is enough for layout_remove(), and else an empty folder;
+ *         TOOLRACK_E_NO_MEMORY. [any-thread] */
 int layout_find(const struct layout *layout, const char *id, struct installed *ret,
                 struct toolrack_error *err);
 

@@ -436,6 +436,68 @@ static void what_does_not_serve_is_told(void **state) {
 }
 
 /* What came with the host has the highest trust, and serves. */
+/* Whoever may write to packages/ could exchange plugins, and choose their trust. */
+static void what_others_could_exchange_does_not_serve(void **state) {
+    (void)state;
+    trust("ours.pub", "community", "org.example.*");
+    install(ONE);
+    assert_int_equal(chmod("state/packages", 0777), 0);
+    EXPECT(BARE("call", "parcel"), 3, "",
+           "*nothing is read from state/packages: *no other may write to it (chmod "
+           "go-w)*NotFound*");
+    EXPECT(BARE("install", at(TWO), "--yes"), 1, "", "*Refused: packages are not read from *");
+    assert_int_equal(chmod("state/packages", 0700), 0);
+    expect_version("1.0.0");
+    assert_int_equal(rename("state/packages", "elsewhere"), 0);
+    assert_int_equal(symlink("../elsewhere", "state/packages"), 0);
+    EXPECT(BARE("call", "parcel"), 3, "", "*nothing is read from *no symbolic link*");
+}
+
+/* Its links are relative: whoever moved a folder and left a link would have lost the plugin. */
+static void a_folder_that_is_a_link_is_refused_before_anything_changes(void **state) {
+    (void)state;
+    static const char *const folders[] = {"community", "content", "incoming", "left"};
+    trust("ours.pub", "community", "org.example.*");
+    install(ONE);
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        char path[128];
+        (void)snprintf(path, sizeof path, "state/packages/%s", folders[i]);
+        assert_int_equal(rename(path, "moved"), 0);
+        assert_int_equal(symlink("../../moved", path), 0);
+        (void)snprintf(path, sizeof path, "*Refused: *packages/%s must be a folder and no *",
+                       folders[i]);
+        EXPECT(BARE("install", at(TWO), "--yes"), 1, NULL, path);
+        EXPECT(BARE("uninstall", ID), 1, "", path);
+        (void)snprintf(path, sizeof path, "state/packages/%s", folders[i]);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(rename("moved", path), 0);
+        expect_version("1.0.0");
+    }
+}
+
+static void what_is_damaged_is_uninstalled_and_installed_again(void **state) {
+    (void)state;
+    static const char *const damages[] = {
+            "rm state/packages/content/*/*/installed.json",
+            "echo { >$(echo state/packages/content/*/*/installed.json)",
+            "cd state/packages/content/*/* && rm installed.json && mkfifo installed.json",
+            "rm -r state/packages/content/*/*"};
+    trust("ours.pub", "community", "org.example.*");
+    for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
+        install(ONE);
+        assert_int_equal(system(damages[i]), 0);
+        EXPECT(BARE("install", at(TWO), "--yes"), 1, "",
+               "*installed.json *; uninstall the package, and install it again: toolrack --state *"
+               " uninstall " ID "\n");
+        EXPECT(BARE("rollback", ID), 1, "", "*; uninstall the package, and install it again: *");
+        EXPECT(BARE("packages"), 0, "*" ID " *damaged*toolrack --state * uninstall " ID "\n", NULL);
+        EXPECT(BARE("uninstall", ID), 0, ID " 1.0.0 is uninstalled\n", NULL);
+        EXPECT(BARE("packages"), 0, "", "*no packages are installed\n");
+    }
+    install(TWO);
+    expect_version("1.1.0");
+}
+
 static void the_id_of_a_bundled_plugin_is_taken(void **state) {
     (void)state;
     char folder[4096];
@@ -944,6 +1006,9 @@ int main(void) {
             CASE(another_trust_is_another_plugin),
             CASE(what_was_changed_is_refused_before_it_is_read),
             CASE(what_does_not_serve_is_told),
+            CASE(what_others_could_exchange_does_not_serve),
+            CASE(a_folder_that_is_a_link_is_refused_before_anything_changes),
+            CASE(what_is_damaged_is_uninstalled_and_installed_again),
             CASE(the_id_of_a_bundled_plugin_is_taken),
             CASE(what_an_author_writes_is_cut),
             CASE(others_install_while_a_person_is_asked),
