@@ -296,6 +296,7 @@ struct watching {
     struct session *session;
     struct now *now;
     size_t length;  /* of what it said */
+    bool lists;     /* it is the one that says which tools there are, and runs no plugin */
     bool has_ended; /* it said so */
 };
 
@@ -318,7 +319,7 @@ static void take_line(struct watching *watching, const char *text, size_t length
         session_skip(session, (enum rule)number, tool, why);
     } else if (is_rule && strcmp(kind, "checks") == 0) {
         session->outcomes[number].checks += yyjson_get_uint(yyjson_obj_get(line, "count"));
-    } else if (strcmp(kind, "tool") == 0) {
+    } else if (watching->lists && strcmp(kind, "tool") == 0) {
         take_tool(session, line);
     } else if (strcmp(kind, "sample") == 0 && number < session->tool_count) {
         take_sample(session, line, number);
@@ -510,7 +511,7 @@ static struct now take_now(const struct now *shared, enum rule rule) {
 }
 
 /* @return whether the step has to go on, at *first. */
-static bool run_once(struct session *session, enum rule rule, step_function *step,
+static bool run_once(struct session *session, enum rule rule, step_function *step, bool lists,
                      struct now *shared, size_t *first) {
     int fds[2];
     if (pipe2(fds, O_CLOEXEC) < 0) {
@@ -531,7 +532,7 @@ static bool run_once(struct session *session, enum rule rule, step_function *ste
         return false;
     }
     (void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
-    struct watching watching = {.session = session, .now = shared};
+    struct watching watching = {.session = session, .now = shared, .lists = lists};
     enum end end = follow(&watching, pid, fds[0]);
     closep(&fds[0]);
     int status = 0;
@@ -557,7 +558,7 @@ static bool run_once(struct session *session, enum rule rule, step_function *ste
     return has_tool && *first < session->tool_count;
 }
 
-void child_run(struct session *session, enum rule rule, step_function *step) {
+static void run(struct session *session, enum rule rule, step_function *step, bool lists) {
     struct now *now =
             mmap(NULL, sizeof *now, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (now == MAP_FAILED) {
@@ -569,10 +570,18 @@ void child_run(struct session *session, enum rule rule, step_function *step) {
     (void)prctl(PR_GET_CHILD_SUBREAPER, &was_reaper);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     for (unsigned i = 0; i < RESTARTS_MAX && !child_interrupted(); i++) {
-        if (!run_once(session, rule, step, now, &first)) {
+        if (!run_once(session, rule, step, lists, now, &first)) {
             break;
         }
     }
     (void)prctl(PR_SET_CHILD_SUBREAPER, was_reaper);
     (void)munmap(now, sizeof *now);
+}
+
+void child_run(struct session *session, enum rule rule, step_function *step) {
+    run(session, rule, step, false);
+}
+
+void child_list(struct session *session, step_function *step) {
+    run(session, RULE_LOAD, step, true);
 }

@@ -15,6 +15,10 @@ typedef void step_function(struct child *child, struct session *session);
  * @param rule  the rule that such an end breaks */
 void child_run(struct session *session, enum rule rule, step_function *step);
 
+/** The same for the step that says which tools there are. It runs no plugin: of one that does, a
+ * plugin may write what it says. */
+void child_list(struct session *session, step_function *step);
+
 /** End the child that runs, and start no more: a signal came. [signal handler] */
 void child_interrupt(int number);
 /** Whether that was called. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +29,10 @@ CLEANUP_DEFINE(struct author_report, author_report_free)
 #define QUIET_MS          100
 /* Most of what a build prints that is shown. */
 #define OUTPUT_LENGTH_MAX (256u * 1024)
+/* How often something is read of the pipe of a build that has ended: more than a pipe holds. */
+#define RESTS_MAX         64u
+/* How long a build may take to end. */
+#define END_MS            1000
 
 struct dev {
     const struct author_dev *options;
@@ -99,20 +104,50 @@ static void run_command(const struct dev *dev, int output) {
     _exit(127);
 }
 
-/* Take what the build prints until its end; beyond the limit it is dropped. False: ended. */
-static bool read_output(int fd, struct buf *output) {
+/* Take some of what the build has printed; beyond the limit it is dropped. False: there is no more.
+ */
+static bool take_output(int fd, struct buf *output) {
     char some[16384];
+    ssize_t length = read(fd, some, sizeof some);
+    if (length > 0 && output->length < OUTPUT_LENGTH_MAX) {
+        buf_add(output, some, (size_t)length);
+    }
+    return length > 0 || (length < 0 && errno == EINTR);
+}
+
+/* Follow a build until its process has ended. Others that it has left, such as a compiler's server,
+ * may hold the pipe for longer. False: a signal ends it all. */
+static bool follow(int process, int fd, struct buf *output) {
+    bool has_output = true;
     for (;;) {
-        if (await(fd, -1) < 0) {
+        struct pollfd waits[] = {{.fd = end_fd, .events = POLLIN},
+                                 {.fd = process, .events = POLLIN},
+                                 {.fd = has_output ? fd : -1, .events = POLLIN}};
+        if (poll(waits, ARRAY_LENGTH(waits), -1) < 0) {
+            continue; /* the handler of a signal has written what ends it */
+        }
+        if (waits[0].revents != 0) {
             return false;
         }
-        ssize_t length = read(fd, some, sizeof some);
-        if (length <= 0 && (length == 0 || errno != EINTR)) {
-            return true;
+        if (waits[2].revents != 0) {
+            has_output = take_output(fd, output);
         }
-        if (length > 0 && output->length < OUTPUT_LENGTH_MAX) {
-            buf_add(output, some, (size_t)length);
+        if (waits[1].revents != 0) {
+            break;
         }
+    }
+    struct pollfd rest = {.fd = fd, .events = POLLIN};
+    for (unsigned i = 0; i < RESTS_MAX && poll(&rest, 1, 0) > 0 && take_output(fd, output); i++) {
+    }
+    return true;
+}
+
+/* What does not end when it is asked to is ended. */
+static void end_build(pid_t pid, int process) {
+    struct pollfd wait = {.fd = process, .events = POLLIN};
+    (void)kill(-pid, SIGTERM);
+    if (poll(&wait, 1, END_MS) <= 0) {
+        (void)kill(-pid, SIGKILL);
     }
 }
 
@@ -123,20 +158,21 @@ static int build(const struct dev *dev, struct buf *output) {
     if (pipe2(fds, O_CLOEXEC) < 0) {
         return 1;
     }
+    CLEANUP(closep) int from = fds[0];
+    CLEANUP(closep) int to = fds[1];
     pid_t pid = fork();
     if (pid == 0) {
-        run_command(dev, fds[1]);
+        run_command(dev, to);
     }
-    closep(&fds[1]);
+    closep(&to);
     if (pid < 0) {
-        closep(&fds[0]);
         return 1;
     }
     (void)setpgid(pid, pid);
-    bool goes_on = read_output(fds[0], output);
-    closep(&fds[0]);
+    CLEANUP(closep) int process = pidfd_open(pid, 0);
+    bool goes_on = process >= 0 && follow(process, from, output);
     if (!goes_on) {
-        (void)kill(-pid, SIGTERM);
+        end_build(pid, process);
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
@@ -304,6 +340,12 @@ static bool tell_json(const struct dev *dev, const struct built *built) {
     return tell(dev, &line);
 }
 
+/* A build names its files as it likes. */
+static void add_name(struct buf *text, const char *before, const char *name) {
+    buf_add_text(text, before);
+    text_add_line(text, name, strlen(name));
+}
+
 static bool tell_text(const struct dev *dev, const struct built *built) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     bool warns = built->output->data != NULL && strstr(built->output->data, "warning:") != NULL;
@@ -314,17 +356,18 @@ static bool tell_text(const struct dev *dev, const struct built *built) {
     if (built->failed) {
         buf_printf(&text, "build failed: %s\n", dev->command);
     } else if (built->report == NULL) {
-        buf_printf(&text, "built, but no plugin file is there: %s\n", dev->options->folder);
+        add_name(&text, "built, but no plugin file is there: ", dev->options->folder);
+        buf_add_char(&text, '\n');
     } else {
         const struct session *session = &built->report->session;
         CLEANUP(buf_finish) struct buf changes = BUF_INIT;
         /* Those that crashed are among them. */
         uint64_t count = session->outcomes[RULE_EXAMPLES].checks;
         add_differences(dev, session, &changes);
-        buf_printf(&text, "built: %s: %s %s, %zu tool%s, %llu example%s\n", built->file,
-                   session->plugin, session->version, session->tool_count,
-                   text_plural(session->tool_count), (unsigned long long)count,
-                   text_plural((size_t)count));
+        add_name(&text, "built: ", built->file);
+        buf_printf(&text, ": %s %s, %zu tool%s, %llu example%s\n", session->plugin,
+                   session->version, session->tool_count, text_plural(session->tool_count),
+                   (unsigned long long)count, text_plural((size_t)count));
         buf_add(&text, changes.data, changes.length);
         add_findings(session, RULE_LOAD, &text);
         add_findings(session, RULE_EXAMPLES, &text);
@@ -332,7 +375,8 @@ static bool tell_text(const struct dev *dev, const struct built *built) {
     if (built->not_installed != NULL) {
         buf_printf(&text, "  not installed: %s\n", built->not_installed);
     } else if (built->installed != NULL) {
-        buf_printf(&text, "  installed: %s\n", built->installed);
+        add_name(&text, "  installed: ", built->installed);
+        buf_add_char(&text, '\n');
     }
     return tell(dev, &text);
 }

@@ -167,7 +167,7 @@ static void run_sanitized(struct session *session) {
         session->is_dead = true;
         return;
     }
-    child_run(session, RULE_LOAD, step_list);
+    child_list(session, step_list);
     if (!session->is_dead && session->selected[RULE_PARALLEL]) {
         child_run(session, RULE_PARALLEL, step_race);
     }
@@ -178,7 +178,7 @@ static void run_steps(struct session *session) {
         run_sanitized(session);
         return;
     }
-    child_run(session, RULE_LOAD, step_list);
+    child_list(session, step_list);
     if (!session->is_dead) {
         child_run(session, RULE_LOAD, step_load);
     }

@@ -1,6 +1,7 @@
 /* test, dev and call --debug: each fault is found by its rule and by no other, sound plugins have
  * no findings, and a crash or a hang of a plugin ends nothing else. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <poll.h>
@@ -229,6 +230,7 @@ static void a_hostile_plugin_harms_neither_the_report_nor_the_machine(void **sta
                    0);
     assert_verdict(doc, "isolation", "passed");
     assert_verdict(doc, "leak-descriptors", "passed");
+    assert_int_equal(yyjson_get_uint(yyjson_ptr_get(yyjson_doc_get_root(doc), "/tools")), 6);
     assert_int_equal(count_processes(mark), 0);
     yyjson_doc_free(doc);
 }
@@ -509,6 +511,54 @@ static long count_bytes(const char *path) {
     return (long)status.st_size;
 }
 
+/* The first build leaves a process that holds its output, and names its file as a terminal would
+ * obey; the second does not end when it is asked to. */
+static void a_hostile_build_neither_holds_nor_paints(void **state) {
+    (void)state;
+    static struct dev dev;
+    int fds[2];
+    int status = 0;
+    char line[2];
+    char command[8192];
+    enter_temporary();
+    assert_int_equal(mkdir("source", 0700), 0);
+    assert_int_equal(mkfifo("held", 0600), 0);
+    assert_int_equal(mkfifo("begun", 0600), 0);
+    (void)snprintf(command, sizeof command,
+                   "if test -f stubborn; then trap '' TERM; echo >../begun; while :; do read x "
+                   "<../held; done; fi; { read x <../held; } & cp %s \"$(printf "
+                   "'x\\033[31m\\ny.so')\"",
+                   plugin("E2E_BUILDS", "worked-on"));
+    assert_int_equal(pipe(fds), 0);
+    dev.pid = fork();
+    if (dev.pid == 0) {
+        (void)dup2(fds[1], STDOUT_FILENO);
+        (void)close(fds[0]);
+        (void)close(fds[1]);
+        (void)execl(getenv("E2E_TOOLRACK"), "toolrack", "dev", "source", "--build", command,
+                    "--plugins", "plugins", "--install", (char *)NULL);
+        _exit(127);
+    }
+    (void)close(fds[1]);
+    dev.out = fds[0];
+    dev.length = 0;
+    await_text(&dev, "built: source/x\\u001b[31m y.so: worked-on 1.0.0, 1 tool, 1 example\n");
+    await_text(&dev, "installed: plugins/x\\u001b[31m y.so\n");
+    int held = open("held", O_WRONLY | O_CLOEXEC);
+    assert_true(held >= 0);
+    assert_int_equal(close(held), 0); /* what the first build left has ended */
+    e2e_write("source/stubborn", "");
+    e2e_write("source/new.c", "");
+    int begun = open("begun", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(read(begun, line, sizeof line), 1);
+    assert_int_equal(close(begun), 0);
+    assert_int_equal(kill(dev.pid, SIGINT), 0);
+    assert_int_equal(waitpid(dev.pid, &status, 0), dev.pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    (void)close(dev.out);
+    leave_temporary();
+}
+
 static void work_on(const char *build) {
     e2e_write("source/which", strcmp(build, "none") == 0 ? build : plugin("E2E_BUILDS", build));
 }
@@ -631,6 +681,7 @@ int main(void) {
             CASE(many_slow_calls_are_no_fault),
             CASE(nothing_is_left_and_junit_is_xml),
             CASE(a_change_is_built_and_its_results_compared),
+            CASE(a_hostile_build_neither_holds_nor_paints),
             CASE(a_call_is_debugged_in_the_process_of_the_command),
             CASE(wrong_usage_is_told),
     };

@@ -21,6 +21,7 @@ static int32_t lie(int32_t n) {
             "\n{\"kind\": \"checks\", \"number\": 99999999999, \"count\": 1}\n"
             "{\"kind\": \"skip\", \"number\": 99999999999, \"why\": \"it lies\"}\n"
             "{\"kind\": \"skip\", \"number\": 0, \"tool\": \"lie\"}\n"
+            "{\"kind\": \"tool\", \"name\": \"\\u001b[31m\", \"skipped\": \"\\u001b[2J\"}\n"
             "{\"kind\": \"finding\", \"number\": 99999999999, \"came\": \"it lies\"}\n"
             "{\"kind\": \"sample\", \"number\": 99999999999, \"arguments\": \"{}\"}\n";
     for (int fd = STDERR_FILENO + 1; fd < DESCRIPTORS; fd++) {
