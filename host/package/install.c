@@ -532,6 +532,13 @@ static bool is_newer(void *user, const char *version) {
     return false;
 }
 
+static int not_installed(int code, const char *id, struct toolrack_error *err) {
+    return code == TOOLRACK_E_NOT_FOUND
+                   ? error_set(err, code, "no package '%.128s' is installed; list them: %s", id,
+                               COMMAND("packages"))
+                   : code;
+}
+
 /* What is installed is the newest, but for a version that somebody went back from. */
 static int report_newest(const struct installing *at, const char *left, struct toolrack_text **ret,
                          struct toolrack_error *err) {
@@ -551,7 +558,7 @@ int install_update(const struct install_host *host, const char *id, struct insta
     bool is_found = false;
     int code = begin(&at, host, err);
     if (code == 0) {
-        code = layout_find(&at.layout, id, &at.done.before, err);
+        code = not_installed(layout_find(&at.layout, id, &at.done.before, err), id, err);
         at.done.was_installed = code == 0;
     }
     if (code == 0 && host->indexes[0] == NULL) {
@@ -573,13 +580,6 @@ int install_update(const struct install_host *host, const char *id, struct insta
 }
 
 /* ------------------------------------------------------- remove and go back */
-
-static int not_installed(int code, const char *id, struct toolrack_error *err) {
-    return code == TOOLRACK_E_NOT_FOUND
-                   ? error_set(err, code, "no package '%.128s' is installed; list them: %s", id,
-                               COMMAND("packages"))
-                   : code;
-}
 
 /* @param or_damaged  what the link says of it is enough */
 static int find_installed(const struct layout *layout, const char *id, bool or_damaged,
