@@ -52,7 +52,7 @@ enum frame_type {
     FRAME_OPEN,   /* start a thread for another channel, whose memory comes over the socket */
     FRAME_END,    /* close the plugin and exit */
     /* worker to host */
-    FRAME_READY,   /* the plugin is loaded; or after OPEN, the thread runs */
+    FRAME_READY,   /* the plugin is loaded; or after OPEN, the thread was started */
     FRAME_REFUSED, /* the plugin could not be loaded: code and message; the worker exits */
     FRAME_RESULT,  /* of the call */
     FRAME_FAILURE, /* of the call: code, field, message */

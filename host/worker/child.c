@@ -581,6 +581,9 @@ static void start(struct child *child) {
         ring(child);
         _exit(WORKER_EXIT_REFUSED);
     }
+    if (child->start.opens_lane) {
+        open_lane(child);
+    }
     send_plain(child->channel, FRAME_READY);
     ring(child);
 }

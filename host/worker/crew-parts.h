@@ -84,9 +84,10 @@ struct lane {
  *     STARTING   the first lane is STARTING; its frames are taken by worker_hear(), which runs when
  *                the worker writes to its socket
  *     READY      its lanes are IDLE, BUSY, LINGERING or RESTING; if the plugin is thread safe, the
- *                first lane is an OPENER (or STARTING again) until all are open
- *     ENDING     until the pidfd reports its death; no lane is IDLE
- *     GONE       not in the crew any more; freed with the last reference
+ *                first lane is an OPENER (or STARTING again) until all are open; the second one is
+ * open as a rule when the worker is ready, as the first call runs in it ENDING     until the pidfd
+ * reports its death; no lane is IDLE GONE       not in the crew any more; freed with the last
+ * reference
  *
  * Only worker_move() changes it. The opener takes no calls: to open another lane the host must hold
  * its channel, and during a call the host does not. Once all lanes are open, it takes calls like
@@ -165,6 +166,7 @@ struct worker {
     struct lane lanes[CREW_LANES_MAX];
     uint32_t lane_count; /* lanes that are open, the first included; not one that is to be opened */
     uint32_t lanes_max;
+    bool opens_lane;    /* the second one, before it is ready */
     struct death death; /* set before GONE */
 
     bool is_buried;           /* supervisor, like what follows */

@@ -284,6 +284,7 @@ static void code_start(struct codec *codec, void *frame) {
     CODE_NUMBER(codec, start->log_level_min);
     code_bool(codec, &start->measures_all);
     CODE_NUMBER(codec, start->notice_mark);
+    code_bool(codec, &start->opens_lane);
 }
 
 bool send_start(struct channel *channel, const struct frame_start *start) {

@@ -52,6 +52,8 @@ struct frame_start {
     int32_t log_level_min;
     bool measures_all;    /* report the cost of every call */
     uint64_t notice_mark; /* notice.h */
+    bool opens_lane; /* the memory of another channel follows that of the first: start a thread for
+                        it before READY, as after OPEN */
 };
 
 /** FRAME_CALL. */

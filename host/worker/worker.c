@@ -161,21 +161,20 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
     policy.own_ports = own_ports;
     policy.own_port_count = policy.network ? sandbox_own_ports(own_ports) : 0;
     CLEANUP(freep) char *places = command_places_text();
-    const struct frame_start start = {.plugin_id = crew->id,
-                                      .path = crew->path,
-                                      .file = crew->file,
-                                      .foreign = crew->foreign,
-                                      .identity = crew->identity,
-                                      .settings = crew->settings,
-                                      .places = places,
-                                      .policy = policy,
-                                      .filter = crew->filter,
-                                      .filter_size = crew->filter_size,
-                                      .layers_required =
-                                              crew->sandbox_required ? crew->layers_wanted : 0,
-                                      .log_level_min = log != NULL ? log->level_min : LOG_ERROR,
-                                      .measures_all = crew->measures_all,
-                                      .notice_mark = mark};
+    struct frame_start start = {.plugin_id = crew->id,
+                                .path = crew->path,
+                                .file = crew->file,
+                                .foreign = crew->foreign,
+                                .identity = crew->identity,
+                                .settings = crew->settings,
+                                .places = places,
+                                .policy = policy,
+                                .filter = crew->filter,
+                                .filter_size = crew->filter_size,
+                                .layers_required = crew->sandbox_required ? crew->layers_wanted : 0,
+                                .log_level_min = log != NULL ? log->level_min : LOG_ERROR,
+                                .measures_all = crew->measures_all,
+                                .notice_mark = mark};
     lane->channel = channel_create(err);
     if (lane->channel == NULL) {
         code = err->code;
@@ -186,17 +185,15 @@ static int start_process(struct worker *worker, struct toolrack_error *err) {
         lane_move(lane, LANE_STARTING);
         /* A process that cannot be sent to is dead already: its pidfd will report the death. */
         (void)protocol_send_fd(worker->process.socket, channel_fd(lane->channel));
+        /* The first call runs in this lane, which is open when the worker is ready. If it cannot be
+         * made, that is tried again when it is to be opened. */
+        start.opens_lane = worker->lanes_max > 1 && make_lane(worker, 1);
+        worker->opens_lane = start.opens_lane;
         if (!send_start(lane->channel, &start)) {
             code = error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
                              "the settings and grants of plugin '%s' are larger than a worker "
                              "takes, or there is no memory",
                              crew->id);
-        }
-        if (code == 0 && worker->lanes_max > 1) {
-            /* The first call runs in this lane. Made while the plugin is being loaded, and not when
-             * it is, it is there sooner: 0.07 of 1.33 ms from the start to the call. If it cannot
-             * be made, that is tried again when it is to be opened. */
-            (void)make_lane(worker, 1);
         }
     }
     if (code < 0) { /* no other code has seen the worker yet; it is freed before this returns */
@@ -278,6 +275,13 @@ static void settle_lane(const struct worker *worker, const struct lane *lane) {
     }
 }
 
+/* The worker has opened another lane. */
+static void begin_lane(struct worker *worker) {
+    struct lane *lane = &worker->lanes[worker->lane_count++];
+    settle_lane(worker, lane);
+    crew_offer(worker->crew, lane);
+}
+
 /* The host holds the first lane's channel again. Once all lanes are open, the worker gets no more
  * descriptors. */
 static void free_first_lane(struct worker *worker) {
@@ -313,6 +317,9 @@ static void begin_ready(struct worker *worker, uint64_t now_ns) {
         crew->has_started = true;
         crew->layers = worker->layers;
         crew->refusal.code = 0;
+        if (worker->opens_lane) {
+            begin_lane(worker);
+        }
     }
     free_first_lane(worker); /* has it attended to, as its time limits have changed */
 }
@@ -389,8 +396,7 @@ static bool hear_lane(struct worker *worker, const struct frame_in *frame) {
     LOCK_SCOPE(&crew->lock);
     /* A worker that was told to end while it started sends READY too; it opened no lane. */
     if (worker->state == WORKER_READY) {
-        settle_lane(worker, &worker->lanes[worker->lane_count]);
-        crew_offer(crew, &worker->lanes[worker->lane_count++]);
+        begin_lane(worker);
     }
     free_first_lane(worker);
     return true;

@@ -363,17 +363,21 @@ static void await_mark(const char *folder, const char *name) {
  * exists. */
 static const char *lane_marks = "";
 
-static void open_lane(struct channel *channel) {
+static void start_lane(void) {
     pthread_t thread;
     struct channel *lane = channel_join(protocol_receive_fd(WORKER_SOCKET), NULL);
-    if (lane_marks[0] != '\0') {
-        leave_mark(lane_marks, "waits");
-        await_mark(lane_marks, "go");
-    }
     if (lane == NULL || pthread_create(&thread, NULL, lane_main, lane) != 0) {
         give_up();
     }
     (void)pthread_detach(thread);
+}
+
+static void open_lane(struct channel *channel) {
+    if (lane_marks[0] != '\0') {
+        leave_mark(lane_marks, "waits");
+        await_mark(lane_marks, "go");
+    }
+    start_lane();
     send_plain(channel, FRAME_READY);
     ring();
 }
@@ -399,7 +403,7 @@ static void serve(struct channel *channel) {
 
 /* With a folder for marks: leaves the file `waits` there, says that it is ready once the file `go`
  * exists, and then leaves `said`. */
-static void begin(struct channel *channel, const char *how, const char *marks) {
+static void begin(struct channel *channel, const char *how, const char *marks, bool opens_lane) {
     if (!protocol_describe(WORKER_SOCKET, SANDBOX_LIMITS, -1)) {
         give_up();
     }
@@ -424,6 +428,9 @@ static void begin(struct channel *channel, const char *how, const char *marks) {
     if (marks[0] != '\0') {
         leave_mark(marks, "waits");
         await_mark(marks, "go");
+    }
+    if (opens_lane) {
+        start_lane();
     }
     send_plain(channel, FRAME_READY);
     ring();
@@ -457,6 +464,6 @@ int main(void) {
     own_mark = notice_mark(start.notice_mark);
     when_ended = setting(settings, "end");
     lane_marks = setting(settings, "lane marks");
-    begin(channel, setting(settings, "start"), setting(settings, "marks"));
+    begin(channel, setting(settings, "start"), setting(settings, "marks"), start.opens_lane);
     serve(channel);
 }

@@ -1224,7 +1224,7 @@ static void one_that_does_not_close(void **state) {
     assert_non_null(strstr(told.reason, "did not end within 20 ms"));
 }
 
-/* A call begins for which the worker starts or opens a lane, and is interrupted when it does. */
+/* A call begins for which the worker starts, and is interrupted when it does. */
 static void leave_one_that_waits(struct stage *stage, const struct marks *marks) {
     struct caller caller;
     begin(&caller, stage->crew, DEADLINE_MS, "{}");
@@ -1232,6 +1232,21 @@ static void leave_one_that_waits(struct stage *stage, const struct marks *marks)
     crew_interrupt(stage->crew, &caller.call);
     end(&caller);
     expect_error(&caller.outcome, TOOLRACK_E_CANCELLED, "");
+}
+
+/* Likewise for which it opens a lane, beside the one that is open from the beginning. */
+static void leave_one_that_waits_for_a_lane(struct stage *stage, const struct marks *marks) {
+    struct caller first;
+    char arguments[200];
+    begin(&first, stage->crew, DEADLINE_MS,
+          hold_arguments(stage, "let go", arguments, sizeof arguments));
+    wait_for(stage->crew, 1, 1, 0);
+    assert_false(has_mark(marks->folder, "waits"));
+    leave_one_that_waits(stage, marks);
+    let_go(stage, "let go");
+    end(&first);
+    expect_json(&first.outcome, "\"held\"");
+    clear(stage, "let go");
 }
 
 /* No call has run in it, so nobody is told. */
@@ -1261,7 +1276,7 @@ static void closing_while_a_lane_opens(void **state) {
     make_marks(&marks, "lane marks", "crash");
     struct stage stage;
     open_stage(&stage, &(struct crew_options){.settings = marks.settings}, true);
-    leave_one_that_waits(&stage, &marks);
+    leave_one_that_waits_for_a_lane(&stage, &marks);
     struct crew *crew = stage.crew; /* lives as long as its worker */
     crew_unref(crew);
     stage.crew = NULL;
@@ -1280,7 +1295,7 @@ static void closing_while_a_lane_does_not_open(void **state) {
     struct stage stage;
     open_stage(&stage, &(struct crew_options){.settings = marks.settings, .limits.close_ms = 20},
                true);
-    leave_one_that_waits(&stage, &marks);
+    leave_one_that_waits_for_a_lane(&stage, &marks);
     close_stage(&stage);
     assert_int_equal(read_count(&told.died), 1);
     assert_int_equal(read_count(&told.crashed), 0);

@@ -172,6 +172,7 @@ static struct frame_start start_of(void) {
             .layers_required = 0xff,
             .measures_all = true,
             .notice_mark = 0xfedcba9876543210u,
+            .opens_lane = true,
             .log_level_min = -1};
 }
 
@@ -215,7 +216,7 @@ static void start_there_and_back(void **state) {
     assert_memory_equal(got.filter, sent.filter, 8);
     assert_int_equal(got.layers_required, 0xff);
     assert_true(got.measures_all);
-    assert_true(got.notice_mark == 0xfedcba9876543210u);
+    assert_true(got.notice_mark == 0xfedcba9876543210u && got.opens_lane);
     assert_int_equal(got.log_level_min, -1);
     check_every_size(&frame);
     check_text(&frame, sent.plugin_id);
