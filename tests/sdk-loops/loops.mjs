@@ -275,26 +275,28 @@ async function checkRequests() {
 // ------------------------------------------------------------------- schemas
 
 // What the SDKs do to schemas must leave ours usable: OpenAI's throws at what strict mode refuses.
-// A tool may leave the type of a value open, which is against strict mode alone.
+// A tool may leave the type of a value open, which is against strict mode alone: few do, but for the bundled ones that work
+// on any JSON, or compare with any value.
 const isOpen = (tool, error) => tool.strict !== true && /must have a type defined/.test(error.message);
 
 function checkEach(tools, schemaOf, transform) {
-    let open = 0;
+    const open = [];
     const wrong = tools.flatMap((tool) => {
         try {
             assert.equal(transform(structuredClone(schemaOf(tool))).type, 'object');
             return [];
         } catch (error) {
             if (isOpen(tool, error)) {
-                open++;
+                open.push(tool.name);
                 return [];
             }
             return [`${tool.name}: ${error.message}: ${JSON.stringify(schemaOf(tool))}`];
         }
     });
     assert.deepEqual(wrong, []);
-    console.log(`# ${tools.length} schemas, ${open} of them with a value of any type`);
-    assert.ok(open * 20 <= tools.length);
+    console.log(`# ${tools.length} schemas, ${open.length} of them with a value of any type`);
+    const others = open.filter((name) => !/^(csv|json)_/.test(name));
+    assert.ok(others.length * 20 <= tools.length, `of any type: ${others}`);
 }
 
 async function checkSchemas(name, definitionsOf) {
