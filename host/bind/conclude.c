@@ -401,11 +401,13 @@ static void choose_read(struct choosing *choosing, uint32_t index) {
         if (!is_text && !has_length) {
             add_read(choosing, "text", index, true);
         }
+        add_null(choosing);
         choosing->certain = is_text ? "text" : has_length ? "bytes" : NULL;
         return;
     }
     (void)add_value(choosing, "value", item, NULL);
     add_read(choosing, "array", index, false);
+    add_null(choosing);
     choosing->certain = has_length ? "array" : item->kind == MODEL_STRUCT ? "value" : NULL;
 }
 
@@ -476,7 +478,9 @@ static void conclude_pointer(struct work *work, uint32_t index, yyjson_mut_val *
     bool is_said = is_byte(type->target) || can_be_said(type->target);
     if (!is_said) {
         choose_handle(&choosing, index);
-        question = "no JSON value can be passed here";
+        question = yyjson_mut_obj_get(choosing.choices, "out_text") != NULL
+                           ? "does the function set it to a text, or can only NULL be passed"
+                           : "no JSON value can be passed here";
     } else if (type->target->is_const) {
         choose_read(&choosing, index);
         question = "what does the pointer lead to";

@@ -145,6 +145,14 @@ static const struct model_type *read_type(struct reading *reading, struct clang_
         type->count =
                 canonical.kind == CLANG_TYPE_ARRAY ? (uint64_t)libclang.getArraySize(canonical) : 0;
         type->target = read_type(reading, libclang.getArrayElementType(canonical), depth + 1);
+        if (type->is_const && type->target != NULL) { /* as of a typedef of an array */
+            struct model_type *item = allocate(reading, sizeof *item);
+            if (item != NULL) {
+                *item = *type->target;
+                item->is_const = true;
+                type->target = item;
+            }
+        }
         break;
     case CLANG_TYPE_RECORD:
     case CLANG_TYPE_ENUM: read_parts(reading, canonical, type, depth); break;

@@ -131,6 +131,8 @@ int own_last_of_id(const struct id *id);
 int own_sixteen(unsigned char key[16]);
 struct handle *own_open(const char *name);
 void own_close(struct handle *handle);
+typedef unsigned char key_of_eight[8];
+int own_first(const key_of_eight key, const int32_t *ignored);
 int own_each(int (*call)(int), int count);
 int own_print(const char *format, ...);
 union word own_union(union word word);

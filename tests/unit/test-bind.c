@@ -455,7 +455,8 @@ static void libgit2_by_its_header(void **state) {
          "own_fill.out=out", "own_fibonacci.error=nonzero", "own_capitals.out=out_counted", \
          "own_capitals.error=minus_one", "own_say.text=out_text", "own_say.error=nonzero",  \
          "own_overrun.out=out", "own_sixteen.key=in:16", "own_sixteen.error=never",         \
-         "own_open.result=hidden", "own_close.handle=null", "own_each.call=null")
+         "own_open.result=hidden", "own_first.ignored=null", "own_close.handle=null",       \
+         "own_each.call=null")
 
 static void check_own(struct toolrack *host) {
     check(host, "own_i8", "{\"a\":-128}", "127");
@@ -566,6 +567,8 @@ static void own_library_by_its_header(void **state) {
     CLEANUP(freep) char *colour = implementation_of(&from, "own_colour");
     assert_non_null(strstr(colour, "\"description\":\"the one before\""));
     assert_non_null(strstr(colour, "\"description\":\"the next\""));
+    /* Of an array that is const each item is. */
+    check(host, "own_first", "{\"key\":\"BwAAAAAAAAA=\"}", "7");
     struct toolrack_tool *tool = toolrack_get(host, "own_colour");
     assert_non_null(tool);
     assert_string_equal(toolrack_tool_description(tool),
