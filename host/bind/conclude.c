@@ -127,6 +127,13 @@ static int refuse_choice(struct choosing *choosing, const struct decision *decis
                      known.failed || known.length == 0 ? "none" : known.data);
 }
 
+/* Whether a decision has the size that its choice needs, and only then. */
+static bool fits_room(yyjson_mut_val *members, uint64_t number) {
+    yyjson_mut_val *capacity = yyjson_mut_obj_get(members, "capacity");
+    bool is_sized = capacity != NULL || yyjson_mut_obj_get(members, "alone") != NULL;
+    return number != 0 ? is_sized : capacity == NULL || yyjson_mut_get_uint(capacity) > 0;
+}
+
 /* The last decision of which there is such a choice. A pattern may fit things of which it is not
  * meant; a decision about just this must be possible. */
 static yyjson_mut_val *find_decided(struct choosing *choosing, struct decision *ret) {
@@ -135,9 +142,20 @@ static yyjson_mut_val *find_decided(struct choosing *choosing, struct decision *
     size_t at = decisions->count;
     while (decisions_before(decisions, &at, work->function->name, choosing->about, ret)) {
         yyjson_mut_val *members = yyjson_mut_obj_get(choosing->choices, ret->choice);
-        if (members != NULL) {
+        if (members != NULL && fits_room(members, ret->number)) {
             decisions->used[at] = true;
             return members;
+        }
+        if (members != NULL && !ret->is_pattern && work->code == 0) {
+            work->code = error_set(work->err, TOOLRACK_E_INVALID,
+                                   ret->number == 0 ? "the decision '%s' needs how many bytes or "
+                                                      "items there is room for, as in %s:32"
+                                                    : "the decision '%s' has a room, which '%s' "
+                                                      "does not take",
+                                   decisions->texts[at], ret->choice);
+        }
+        if (members != NULL) {
+            continue;
         }
         if (!ret->is_pattern && work->code == 0) {
             work->code = refuse_choice(choosing, ret);

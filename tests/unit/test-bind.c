@@ -651,6 +651,10 @@ static void what_cannot_be_bound_is_said(void **state) {
                      "own_divide.rest cannot be decided as 'away': choose one of out, inout");
     check_bind_fails(BIND_LIBRARY, NULL, NULL, SOME("own_divide.rests=out"), TOOLRACK_E_INVALID,
                      "fits no argument");
+    check_bind_fails(BIND_LIBRARY, NULL, NULL, SOME("own_sixteen.key=out"), TOOLRACK_E_INVALID,
+                     "needs how many bytes or items there is room for, as in out:32");
+    check_bind_fails(BIND_LIBRARY, NULL, NULL, SOME("own_divide.rest=out:4"), TOOLRACK_E_INVALID,
+                     "has a room, which 'out' does not take");
     check_bind_fails(BIND_LIBRARY, NULL, NULL, SOME("own_fill.out=out:67108865"),
                      TOOLRACK_E_INVALID, "at most 67108864");
     check_bind_fails(BIND_LIBRARY, "/dev/zero", NULL, NULL, TOOLRACK_E_NOT_FOUND, "it is no file");
