@@ -131,8 +131,9 @@ static bool extend(struct search *search, int64_t edits, struct path *ret) {
         const struct path *from_added = path_of(search, diagonal + 1);
         int64_t removed = from_removed->old;
         int64_t added = from_added->old;
-        int64_t new = added - diagonal; /* lines of the new text gone by after an insertion */
-        bool can_add = added != NOWHERE && new > 0 && new <= (int64_t)search->after->count;
+        /* With an insertion, added - diagonal lines of the new text have gone by. */
+        bool can_add = added != NOWHERE && added > diagonal &&
+                       added - diagonal <= (int64_t)search->after->count;
         bool can_remove = removed != NOWHERE && removed < (int64_t)search->before->count;
         struct path *path = path_of(search, diagonal);
         if (!can_remove && !can_add) {
