@@ -309,11 +309,11 @@ static const struct model_type *read_type(struct reading *reading, Dwarf_Die *di
         break;
     case DW_TAG_structure_type:
         read_fields(reading, die, type, depth);
-        type->spelling = name != NULL ? spell(reading, "struct ", name, "") : "struct";
+        type->spelling = name != NULL ? spell(reading, "struct ", type->spelling, "") : "struct";
         break;
     case DW_TAG_enumeration_type:
         read_choices(reading, die, type);
-        type->spelling = name != NULL ? spell(reading, "enum ", name, "") : "enum";
+        type->spelling = name != NULL ? spell(reading, "enum ", type->spelling, "") : "enum";
         break;
     case DW_TAG_array_type:
         type->kind = MODEL_ARRAY;

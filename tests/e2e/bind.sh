@@ -60,9 +60,10 @@ outlives_libclang() {
 
 # shellcheck disable=SC2317
 fits_utf8() {
-    LC_ALL=C sed $'s/GREEN/G\xff\e"x/g' "$BIND_LIBRARY" >strange.so || return
-    toolrack bind ./strange.so --function own_colour --output strange.json &&
-        toolrack check strange.json >out && cat out && grep -qF '"G? \"x": 2' strange.json
+    LC_ALL=C sed 's/GREEN/G\xff\x1b"x/g; s/\x00point\x00/\x00p\xffint\x00/g' "$BIND_LIBRARY" >strange.so || return
+    toolrack bind ./strange.so --function own_colour --function own_mirror --output strange.json &&
+        toolrack check strange.json >out && cat out && grep -qF '"G? \"x": 2' strange.json &&
+        grep -qF 'C function struct p?int own_mirror(struct p?int p?int)' strange.json
 }
 
 passes 'a file that is there is left as it is' is_left_as_it_is
