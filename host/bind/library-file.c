@@ -46,6 +46,11 @@ static int find_file(struct model *model, const char *library, struct toolrack_e
     if (path == NULL) {
         return error_set(err, TOOLRACK_E_NOT_FOUND, "cannot open %s: %s", library, strerror(errno));
     }
+    if (!utf8_valid(path, strlen(path))) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "the path of the library is not UTF-8, so no definition can have it; "
+                         "rename the file or its folder");
+    }
     model->file = model->library = arena_copy(model->arena, path, strlen(path));
     return model->file != NULL ? 0 : error_oom(err);
 }

@@ -66,6 +66,12 @@ fits_utf8() {
         grep -qF 'C function struct p?int own_mirror(struct p?int p?int)' strange.json
 }
 
+# shellcheck disable=SC2317
+refuses_path() {
+    cp "$BIND_LIBRARY" $'strange\xff.so' &&
+        fails_with 1 'the path of the library is not UTF-8' $'./strange\xff.so' --function own_i8
+}
+
 passes 'a file that is there is left as it is' is_left_as_it_is
 passes '--json has what was left out and what must be decided' is_json
 passes '--verbose names all that was left out' names_what_is_left_out
@@ -75,5 +81,6 @@ passes 'a file that is no library' fails_with 1 'is not a shared library' "$E2E_
 passes 'a decision that is none' fails_with 1 'is no decision' "$BIND_LIBRARY" --decide own_divide
 passes 'what ends libclang does not end the command' outlives_libclang
 passes 'names that are no text become text' fits_utf8
+passes 'a path that no definition can have' refuses_path
 passes 'no library at all' fails_with 2 'bind'
 finish
