@@ -1303,7 +1303,9 @@ static void closing_while_a_lane_does_not_open(void **state) {
     remove_marks(&marks);
 }
 
-/* Its pidfd, its pipe and what asks for threads: how many workers a host may have depends on it. */
+/* Its pidfd, its pipe, and the memory of its channel: with a system call filter, which the stand-in
+ * has not, that is closed, and what asks for threads is there instead. How many workers a host may
+ * have depends on it. */
 #define DESCRIPTORS_EACH 3u
 
 /* As many as are told, or 200, within the usual limit of open files. A sanitizer makes each of them
