@@ -76,12 +76,11 @@ int permit_decisions(struct permit *permit, const struct toolrack_decisions_filt
 
 /* ---------------------------------------------------------------- standing */
 
-/* A registry_decide. */
-static int read_standing(void *user, struct toolrack_tool *const *tools, size_t count,
-                         struct toolrack_error *err) {
-    struct permit *permit = user;
+static int read_standing(struct permit *permit, struct toolrack_tool *const *tools, size_t count,
+                         bool are_new, struct toolrack_error *err) {
     OBJECT_CHECK(permit, PERMIT_MAGIC);
-    int code = standing_read(permit->options.store, permit->options.config, tools, count, err);
+    int code = standing_read(permit->options.store, permit->options.config, tools, count, are_new,
+                             err);
     if (code < 0) {
         atomic_store(&permit->unread, true);
     }
@@ -89,6 +88,18 @@ static int read_standing(void *user, struct toolrack_tool *const *tools, size_t 
         registration_set_unread(tools[i]->reg, atomic_load(&permit->withholds));
     }
     return code;
+}
+
+/* Two registry_decide. */
+static int read_again(void *user, struct toolrack_tool *const *tools, size_t count,
+                      struct toolrack_error *err) {
+    return read_standing(user, tools, count, false, err);
+}
+
+/* As read_again(), where tools were registered that could not be read then. */
+static int read_unread(void *user, struct toolrack_tool *const *tools, size_t count,
+                       struct toolrack_error *err) {
+    return read_standing(user, tools, count, true, err);
 }
 
 static int review(struct permit *permit, const char *name, registry_decide *decide, void *user,
@@ -101,16 +112,17 @@ static int review(struct permit *permit, const char *name, registry_decide *deci
 int permit_refresh(struct permit *permit, struct toolrack_error *err) {
     OBJECT_CHECK(permit, PERMIT_MAGIC);
     /* Cleared first: a tool that is registered meanwhile and cannot be read sets it again. */
-    atomic_store(&permit->unread, false);
-    return review(permit, NULL, read_standing, permit, err);
+    bool was_unread = atomic_exchange(&permit->unread, false);
+    return review(permit, NULL, was_unread ? read_unread : read_again, permit, err);
 }
 
 /* Without the lock of the permit: the change has events. The order of decisions is that in which
  * they get the registry's lock. */
 int permit_follow(struct permit *permit, struct toolrack_error *err) {
     OBJECT_CHECK(permit, PERMIT_MAGIC);
-    atomic_store(&permit->unread, false);
-    return registry_reread(permit->options.registry, read_standing, permit, err);
+    bool was_unread = atomic_exchange(&permit->unread, false);
+    return registry_reread(permit->options.registry, was_unread ? read_unread : read_again, permit,
+                           err);
 }
 
 void permit_withhold(struct permit *permit, const char *reason) {
@@ -136,7 +148,7 @@ int permit_admit(struct permit *permit, struct toolrack_error *err) {
 int permit_registering(struct permit *permit, struct toolrack_tool *const *tools, size_t count,
                        struct toolrack_error *err) {
     struct toolrack_error why;
-    int code = read_standing(permit, tools, count, &why);
+    int code = read_standing(permit, tools, count, true, &why);
     for (size_t i = 0; code < 0 && i < count; i++) {
         registration_set_unread(tools[i]->reg, true);
     }
@@ -251,7 +263,7 @@ static int keep_and_read(void *user, struct toolrack_tool *const *tools, size_t 
                                                           keeping->grant, keeping->approval, err);
     if (code == 0) {
         struct toolrack_error unheard;
-        (void)read_standing(keeping->permit, tools, count, &unheard);
+        (void)read_standing(keeping->permit, tools, count, true, &unheard);
     }
     return code;
 }

@@ -337,7 +337,8 @@ static void set_standing(struct registration *reg, const struct row *row) {
 }
 
 int standing_read(struct store *store, const struct config *config,
-                  struct toolrack_tool *const *tools, size_t count, struct toolrack_error *err) {
+                  struct toolrack_tool *const *tools, size_t count, bool are_new,
+                  struct toolrack_error *err) {
     CLEANUP(arena_finish) struct arena arena;
     arena_init(&arena, NULL, 0);
     struct reading reading = {.tools = tools, .count = count, .arena = &arena};
@@ -363,7 +364,7 @@ int standing_read(struct store *store, const struct config *config,
     if (code == 0) {
         code = store_read_grants(store, clock_wall_s(), take_grant, &reading, err);
     }
-    if (code == 0) {
+    if (code == 0 && are_new) {
         record_cautions(store, &reading);
     }
     if (code == 0 && reading.failed) {

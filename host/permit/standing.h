@@ -11,10 +11,14 @@
  * until when they are granted. Each table of the store is read once, for any number of tools.
  *
  * @param tools  views that are not published yet and have no grant
+ * @param are_new  how much care they ask for is stored, where it is not known. Only where they are
+ *        registered: a version that is gone back from is read again for a while, and what it asked
+ *        for would hold the tools of the version before it.
  * @return 0; a code of the store; TOOLRACK_E_NO_MEMORY. On failure the tools have no grants,
  *         not those of the configuration either, and held tools stay held. [any-thread] */
 int standing_read(struct store *store, const struct config *config,
-                  struct toolrack_tool *const *tools, size_t count, struct toolrack_error *err);
+                  struct toolrack_tool *const *tools, size_t count, bool are_new,
+                  struct toolrack_error *err);
 
 /* What has changed in a tool since it was approved, as it was then. The strings are in an arena or
  * belong to the registration. */

@@ -987,6 +987,26 @@ static void a_running_host_has_the_old_or_the_new(void **state) {
     toolrack_close(running.host);
 }
 
+/* It reads again what was decided while it still has the version that is gone back from. */
+static void a_running_host_does_not_hold_what_was_gone_back_to(void **state) {
+    (void)state;
+    struct toolrack *host = NULL;
+    struct toolrack_result *result = NULL;
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    options.config_file = "";
+    options.state_dir = "state";
+    assert_int_equal(toolrack_open(&options, &host, NULL), 0);
+    trust("ours.pub", "community", ID);
+    install(ONE);
+    install(FOUR);
+    EXPECT(BARE("call", "parcel"), 5, "", "*ConfirmationRequired: *");
+    EXPECT(BARE("rollback", ID), 0, ID " 1.0.0 is installed, *\n", NULL);
+    assert_int_equal(toolrack_call(host, "parcel", "{}", NULL, &result, NULL), 0);
+    toolrack_result_free(result);
+    expect_version("1.0.0");
+    toolrack_close(host);
+}
+
 int main(void) {
 #define CASE(name)    cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
 #define INDEXED(name) cmocka_unit_test_setup_teardown(name, publish, unpublish)
@@ -1023,6 +1043,7 @@ int main(void) {
             CASE(whoever_is_killed_leaves_the_old_or_the_new),
             CASE(whoever_is_killed_removes_all_or_nothing),
             CASE(a_running_host_has_the_old_or_the_new),
+            CASE(a_running_host_does_not_hold_what_was_gone_back_to),
     };
     return cmocka_run_group_tests(tests, make_all, remove_all);
 }
