@@ -271,6 +271,16 @@ static void take_tool(struct session *session, yyjson_val *line) {
                                                         .is_disabled = is_set(line, "disabled")};
 }
 
+/* A call that does not end may wait for what one that failed has left, such as a lock. Where calls
+ * are made again, the one that waits would be taken for the fault of another rule. */
+static void leave_out_failures(struct session *session, size_t tool) {
+    for (size_t i = 0; i < session->sample_count; i++) {
+        struct sample *sample = &session->samples[i];
+        sample->is_bad = sample->is_bad ||
+                         (sample->tool == tool && sample->result == NULL && !sample->is_late);
+    }
+}
+
 static void take_sample(struct session *session, yyjson_val *line, size_t tool) {
     struct sample *grown =
             reallocarray(session->samples, session->sample_count + 1, sizeof *session->samples);
@@ -290,6 +300,9 @@ static void take_sample(struct session *session, yyjson_val *line, size_t tool) 
                             .is_stated = is_set(line, "stated"),
                             .is_late = is_set(line, "late"),
                             .ns = yyjson_get_uint(yyjson_obj_get(line, "ns"))};
+    if (is_set(line, "late")) {
+        leave_out_failures(session, tool);
+    }
 }
 
 struct watching {

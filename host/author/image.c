@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <malloc.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -71,6 +73,29 @@ bool image_flags(uint32_t *ret) {
     }
     *ret = found.plugin->flags;
     return true;
+}
+
+/* What compilers write of themselves is in the file only, in the section .comment. */
+bool image_is_rust(void) {
+    static const char mark[] = "rustc version ";
+    struct found found;
+    Dl_info where;
+    struct stat about;
+    if (!find(&found) || dladdr(found.plugin, &where) == 0) {
+        return false;
+    }
+    CLEANUP(closep) int fd = open(where.dli_fname, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &about) != 0 || about.st_size <= 0) {
+        return false;
+    }
+    size_t size = (size_t)about.st_size;
+    void *file = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (file == MAP_FAILED) {
+        return false;
+    }
+    bool is_rust = memmem(file, size, mark, strlen(mark)) != NULL;
+    (void)munmap(file, size);
+    return is_rust;
 }
 
 /* -------------------------------------------------------------- allocations */

@@ -8,6 +8,9 @@
  */
 bool image_flags(uint32_t *ret);
 
+/** Whether rustc compiled the plugin that is loaded in this process, as its file says. */
+bool image_is_rust(void);
+
 /** Remember what is loaded now, before the plugin is. */
 void image_remember(void);
 

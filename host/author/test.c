@@ -188,12 +188,14 @@ static void run_steps(struct session *session) {
     }
     child_run(session, RULE_EXAMPLES, step_examples);
     child_run(session, RULE_FUZZ_VALID, step_valid);
-    /* Where what calls leave is looked for, those that fail are wanted, too. */
-    bool leaves = wants(session, RULE_MEMORY, RULE_ENVIRONMENT);
-    if (session->selected[RULE_FUZZ_BOUNDARY] || session->selected[RULE_RESULT] || leaves) {
+    /* Where what calls leave is looked for, those that fail are wanted, too, and where long calls
+     * are, those that do not end. */
+    bool needs_all = wants(session, RULE_MEMORY, RULE_ENVIRONMENT) ||
+                     wants(session, RULE_DEADLINE, RULE_CANCEL);
+    if (session->selected[RULE_FUZZ_BOUNDARY] || session->selected[RULE_RESULT] || needs_all) {
         child_run(session, RULE_FUZZ_BOUNDARY, step_boundary);
     }
-    if (session->selected[RULE_FUZZ_INVALID] || leaves) {
+    if (session->selected[RULE_FUZZ_INVALID] || needs_all) {
         child_run(session, RULE_FUZZ_INVALID, step_invalid);
     }
     if (wants(session, RULE_REPEATABLE, RULE_ISOLATION) || session->selected[RULE_PARALLEL]) {

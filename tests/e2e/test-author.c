@@ -129,6 +129,26 @@ static void each_fault_is_found_by_its_rule_and_by_no_other(void **state) {
     yyjson_doc_free(doc);
 }
 
+/* Neither hides behind a call that takes long and ends, nor behind one that ends where it is made
+ * alone; and what the lock stops is the finding of no other rule. */
+static void calls_that_do_not_end_are_found(void **state) {
+    (void)state;
+    yyjson_doc *doc =
+            report(RUN_WITH({.bare = true}, "test", plugin("E2E_BUILDS", "late"), "--json",
+                            "--seed", "7", "--runs", "30", QUICK, "--only", "deadline", "--only",
+                            "leak-descriptors", "--only", "leak-files"),
+                   1);
+    yyjson_val *deadline = rule_of(doc, "deadline");
+    assert_string_equal(yyjson_get_str(yyjson_ptr_get(deadline, "/findings/0/tool")), "at_bound");
+    EXPECT_MATCH(yyjson_get_str(yyjson_ptr_get(deadline, "/findings/0/sent")),
+                 "{\"n\":2147483647}");
+    assert_string_equal(yyjson_get_str(yyjson_ptr_get(deadline, "/findings/1/tool")), "lock");
+    EXPECT_MATCH(yyjson_get_str(yyjson_ptr_get(deadline, "/findings/1/came")), "*such as a lock");
+    assert_verdict(doc, "leak-descriptors", "passed");
+    assert_verdict(doc, "leak-files", "passed");
+    yyjson_doc_free(doc);
+}
+
 static void a_race_is_found(void **state) {
     (void)state;
     yyjson_doc *doc = report(RUN_WITH({.bare = true}, "test", plugin("E2E_BUILDS", "racy"),
@@ -313,6 +333,20 @@ static void what_stays_after_a_reload_is_told(void **state) {
             1);
     assert_int_equal(yyjson_get_uint(yyjson_doc_ptr_get(doc, "/failed")), 1);
     assert_verdict(doc, "reload", "failed");
+    yyjson_doc_free(doc);
+}
+
+/* Rust's library ends the process then, which no author can change. */
+static void memory_that_rust_does_not_get_is_a_warning(void **state) {
+    (void)state;
+    char file[PATH_MAX];
+    (void)snprintf(file, sizeof file, "%s/rust/layer/rust-layer.so", getenv("E2E_BUILDS"));
+    if (access(file, R_OK) != 0) {
+        skip(); /* no rustc */
+    }
+    yyjson_doc *doc = report(
+            RUN_WITH({.bare = true}, "test", file, "--json", FEW, "--only", "out-of-memory"), 0);
+    assert_verdict(doc, "out-of-memory", "warning");
     yyjson_doc_free(doc);
 }
 
@@ -666,6 +700,7 @@ int main(void) {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, e2e_setup, e2e_teardown)
     const struct CMUnitTest tests[] = {
             CASE(each_fault_is_found_by_its_rule_and_by_no_other),
+            CASE(calls_that_do_not_end_are_found),
             CASE(a_race_is_found),
             CASE(a_build_with_thread_sanitizer_tells_the_race),
             CASE(a_runtime_that_cannot_be_had_is_told),
@@ -674,6 +709,7 @@ int main(void) {
             CASE(a_plugin_is_tested_with_its_library_and_its_settings),
             CASE(a_plugin_that_does_not_load_has_one_finding),
             CASE(what_stays_after_a_reload_is_told),
+            CASE(memory_that_rust_does_not_get_is_a_warning),
             CASE(the_bundled_plugins_have_no_findings),
             CASE(the_slow_plugins_have_no_findings),
             CASE(tools_that_need_consent_are_not_called),

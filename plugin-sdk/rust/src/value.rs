@@ -3,6 +3,7 @@
 use crate::{abi, Call, Error, Result};
 use std::ffi::{c_void, CStr};
 use std::mem::size_of;
+use std::ops::Deref;
 use std::os::raw::c_char;
 use std::ptr::null;
 
@@ -32,9 +33,35 @@ pub trait Value: Sized {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bytes(pub Vec<u8>);
 
+impl Deref for Bytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl From<Vec<u8>> for Bytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        Bytes(bytes)
+    }
+}
+
 /// Any JSON value, as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Json(pub String);
+
+impl Deref for Json {
+    type Target = str;
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Json {
+    fn from(text: String) -> Self {
+        Json(text)
+    }
+}
 
 /// A type without anything but its kind and size.
 pub const fn plain(kind: u32, width: usize) -> abi::Type {

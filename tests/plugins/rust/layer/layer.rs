@@ -117,7 +117,7 @@ tool! {
         /// how many
         count: u32,
     ) -> Bytes {
-        Bytes(vec![b'A'; count as usize])
+        vec![b'A'; count as usize].into()
     }
 }
 
