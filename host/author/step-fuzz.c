@@ -87,9 +87,9 @@ static bool judge(struct bench *bench, enum rule rule, size_t tool, const char *
         return false;
     }
     if (answer->code == TOOLRACK_E_TIMEOUT) {
-        if (rule == RULE_EXAMPLES && !bench->session->selected[RULE_DEADLINE]) {
+        if (rule == RULE_EXAMPLES && !late_is_told(bench->session)) {
             child_find(bench->child, rule, false, bench->session->tools[tool].name, arguments,
-                       EXAMPLE_IS_LATE); /* else the rule deadline says what is wrong */
+                       EXAMPLE_IS_LATE); /* else step_late() says what is wrong */
         }
         child_add_sample(bench->child, &(struct sample){.tool = tool,
                                                         .arguments = (char *)(uintptr_t)arguments,

@@ -403,7 +403,7 @@ static void look_at_late(struct bench *bench, const struct sample *sample) {
     if (!obeys(bench, sample, (uint32_t)wait_ms, true, &ending)) {
         (void)snprintf(came, sizeof came, "it still ran %u ms after it was cancelled", GRACE_MS);
         child_find(bench->child, RULE_CANCEL, false, name, sample->arguments, came);
-    } else if (sample->is_late && sample->is_example && bench->session->selected[RULE_DEADLINE]) {
+    } else if (sample->is_late && sample->is_example && late_is_told(bench->session)) {
         child_find(bench->child, RULE_EXAMPLES, false, name, sample->arguments, EXAMPLE_IS_LATE);
     }
 }

@@ -35,6 +35,10 @@ step_function step_out_of_memory_libraries; /* the same rule: its libraries */
 /* A call that takes longer is asked to end before it does. */
 #define LATE_NS 30000000u
 
-/* What is told of an example that is late: by the rule deadline's step, which knows more, or by
- * that of the examples where only those are looked at. */
+/* What is told of an example that is late: by the step of deadline and cancel, which knows more, or
+ * by that of the examples where these two are not both looked at. */
 #define EXAMPLE_IS_LATE "the example did not end in the time that --timeout gives a call"
+
+static inline bool late_is_told(const struct session *session) {
+    return session->selected[RULE_DEADLINE] && session->selected[RULE_CANCEL];
+}
