@@ -40,7 +40,7 @@ static void remove_folder(void) {
     }
 }
 
-static const char *in_folder(const char *name) {
+const char *server_path(const char *name) {
     static char path[2][128];
     static int next;
     if (strstr(folder, "XXXXXX") != NULL) {
@@ -55,7 +55,7 @@ static const char *in_folder(const char *name) {
 }
 
 static const char *configuration(bool isolated) {
-    const char *path = in_folder(isolated ? "isolated.json" : "inside.json");
+    const char *path = server_path(isolated ? "isolated.json" : "inside.json");
     FILE *file = fopen(path, "w");
     if (file == NULL) {
         die(path);
@@ -125,7 +125,9 @@ static bool command(enum server_kind kind, const char *transport, char words[12]
         WORD("--config=%s", configuration(kind == SERVER_ISOLATED));
         WORD("--state");
         /* Several run at once, and a state folder has one daemon. */
-        WORD("%s", in_folder(many != NULL ? "many" : kind == SERVER_ISOLATED ? "isolated" : "few"));
+        WORD("%s", server_path(many != NULL              ? "many"
+                               : kind == SERVER_ISOLATED ? "isolated"
+                                                         : "few"));
         WORD("--plugins");
         WORD("%s", many != NULL ? many : ECHO_FOLDER);
         WORD("%s", strcmp(transport, "stdio") == 0 ? "mcp" : "serve");
@@ -147,10 +149,11 @@ static bool command(enum server_kind kind, const char *transport, char words[12]
     return access(words[0], X_OK) == 0 && (kind < SERVER_SDK_V1 || access(words[1], R_OK) == 0);
 }
 
-static void spawn(struct server *server, char **arguments) {
+void server_spawn(struct server *server, char **arguments) {
     int in[2];
     int out[2];
     posix_spawn_file_actions_t actions;
+    (void)signal(SIGPIPE, SIG_IGN);
     if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0) {
         die("pipe");
     }
@@ -179,9 +182,8 @@ bool server_start(struct server *server, enum server_kind kind, const char *tran
     if (!command(kind, transport, words, arguments)) {
         return false;
     }
-    (void)signal(SIGPIPE, SIG_IGN);
     uint64_t start = clock_now_ns();
-    spawn(server, arguments);
+    server_spawn(server, arguments);
     if (strcmp(transport, "http") == 0) {
         char line[256];
         ssize_t got = read(server->out, line, sizeof line - 1);
@@ -211,7 +213,7 @@ void server_stop(struct server *server) {
 
 static size_t count_copies(void) {
     size_t count = 0;
-    DIR *dir = opendir(in_folder("many/images"));
+    DIR *dir = opendir(server_path("many/images"));
     for (const struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
         size_t length = strlen(entry->d_name);
         count += entry->d_name[0] != '.' && length > 3 &&

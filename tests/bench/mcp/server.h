@@ -34,7 +34,12 @@ extern const char server_message[];
 /** Start a server, `stdio` or `http`; false if this machine has not what it needs. */
 bool server_start(struct server *server, enum server_kind kind, const char *transport,
                   bool stateless);
+/** Start any program, with pipes as its standard input and output, as `pid`, `in` and `out`. */
+void server_spawn(struct server *server, char **arguments);
 void server_stop(struct server *server);
+
+/** A path in a folder that goes away at the end; valid until the call after the next one. */
+const char *server_path(const char *name);
 
 /** Wait until toolrack has copied so many plugins, which it does beside its first answers. */
 void server_await_copies(size_t count);
