@@ -36,12 +36,6 @@ static void cut_tail(struct text *text, uint64_t count) {
     }
 }
 
-static tr_status reply_file(struct tr_call *call, const struct text *bytes) {
-    struct text text = {0};
-    text_add_utf8(&text, bytes->data, bytes->length);
-    return tool_reply(call, &text, ADVICE_PART);
-}
-
 static tr_status read_text_file(struct tr_call *call) {
     struct place place;
     struct place_fault fault;
@@ -68,9 +62,8 @@ static tr_status read_text_file(struct tr_call *call) {
     } else if (head != 0 && bytes.length > 0 && bytes.data[bytes.length - 1] == '\n') {
         bytes.length--;
     }
-    tr_status status = reply_file(call, &bytes);
-    text_finish(&bytes);
-    return status;
+    text_make_utf8(&bytes);
+    return tool_reply(call, &bytes, ADVICE_PART);
 }
 
 /* The old name. */

@@ -110,6 +110,20 @@ void text_add_utf8(struct text *text, const char *data, size_t length) {
     text_add(text, data + begin, length - begin);
 }
 
+void text_make_utf8(struct text *text) {
+    size_t at = 0;
+    bool valid = true;
+    while (valid && (at += ascii_length(text->data + at, text->length - at)) < text->length) {
+        at += next_character((const unsigned char *)text->data + at, text->length - at, &valid);
+    }
+    if (!valid) {
+        struct text made = {0};
+        text_add_utf8(&made, text->data, text->length);
+        text_finish(text);
+        *text = made;
+    }
+}
+
 void text_add_json(struct text *text, const char *data, size_t length) {
     text_add(text, "\"", 1);
     size_t begin = 0;
