@@ -14,6 +14,9 @@
 /* Memory for messages that is kept. */
 #define KEPT_MAX (4u * OUTPUT_WAITING_MAX)
 
+/* More than a pipe takes at once: such a message is not joined with others into one write(). */
+#define LONG_FROM (64u * 1024)
+
 /* A write must not wait longer than the signal that ends the process. The descriptor may be shared
  * with other programs, to which O_NONBLOCK would be news: so a pipe is opened once more. */
 static void make_patient(struct output *output) {
@@ -109,6 +112,20 @@ static void write_waiting(struct output *output) {
     (void)pthread_cond_broadcast(&output->less);
 }
 
+/* Without a copy, which is memory for once: `waiting` does not keep as much. Caller holds the lock,
+ * which is released meanwhile; others wait as behind write_waiting(), which goes on with theirs. */
+static void write_long(struct output *output, const char *text, size_t length) {
+    output->writing = true;
+    lock_release(&output->lock);
+    int failure = write_all(output, text, length);
+    failure = failure == 0 ? write_all(output, "\n", 1) : failure;
+    lock_take(&output->lock);
+    if (output->failure == 0) {
+        output->failure = failure;
+    }
+    write_waiting(output);
+}
+
 void output_send(struct output *output, const char *text, size_t length) {
     LOCK_SCOPE(&output->lock);
     while (output->waiting.length >= OUTPUT_WAITING_MAX && output->failure == 0) {
@@ -119,6 +136,10 @@ void output_send(struct output *output, const char *text, size_t length) {
         }
     }
     if (output->failure != 0) {
+        return;
+    }
+    if (length >= LONG_FROM && output->waiting.length == 0 && !output->writing && !output->held) {
+        write_long(output, text, length);
         return;
     }
     size_t before = output->waiting.length;
