@@ -301,7 +301,12 @@ bool file_move(const struct place *from, const struct place *to, struct place_fa
     if (to_folder >= 0) {
         (void)close(to_folder);
     }
-    if (number != 0) {
+    if (number == EINVAL) { /* which rename() says of this alone */
+        *fault = (struct place_fault){.code = TR_INVALID_ARGUMENTS};
+        (void)snprintf(fault->message, sizeof fault->message,
+                       "cannot move %.400s into itself; choose a destination outside of it",
+                       from->path);
+    } else if (number != 0) {
         place_say(fault, "cannot move", at_fault->path, number);
     }
     return number == 0;

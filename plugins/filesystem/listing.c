@@ -112,6 +112,11 @@ static tr_status fail_list(struct tr_call *call, const char *path, int number) {
                        "%.400s has more than %u entries; search_files finds some of them", path,
                        ENTRIES_MAX);
     }
+    if (number == EOVERFLOW) {
+        return tr_fail(call, TR_LIMIT_EXCEEDED, "path",
+                       "more than %u directories are in each other at %.400s; ask for one of them",
+                       DEPTH_MAX, path);
+    }
     place_say(&fault, "cannot list", path, number);
     return tool_fail(call, "path", &fault);
 }
@@ -447,7 +452,7 @@ static void add_node(struct tree *tree, const struct entry *entry, unsigned dept
 static void add_tree(struct tree *tree, unsigned depth) {
     struct entries entries = {0};
     bool is_empty = true;
-    tree->number = depth > DEPTH_MAX ? ELOOP : read_here(tree, &entries);
+    tree->number = depth > DEPTH_MAX ? EOVERFLOW : read_here(tree, &entries);
     for (size_t i = 0; i < entries.count && tree->number == 0 && !tree->out.failed; i++) {
         struct mark mark = enter(tree, &entries.items[i]);
         if (tree->number == 0 && !is_left_out(&tree->left_out, tree->path.data)) {
