@@ -182,6 +182,9 @@ tr_status changes_staged(struct tr_call *call, git_repository *repository) {
     git_diff *diff = NULL;
     git_tree *tree = NULL;
     git_diff_options options = options_of(call);
+    if (!trees_fit_head(call, repository)) {
+        return TR_FAILED;
+    }
     bool done = head_tree(repository, &tree) == 0 &&
                 git_diff_tree_to_index(&diff, repository, tree, NULL, &options) == 0;
     git_tree_free(tree);
@@ -197,7 +200,8 @@ tr_status changes_against(struct tr_call *call, git_repository *repository) {
     git_diff *diff = NULL;
     git_diff_options options = options_of(call);
     git_object *tree = changes_find(call, repository, "target", target, GIT_OBJECT_TREE);
-    if (tree == NULL) {
+    if (tree == NULL || !trees_fit(call, repository, tree)) {
+        git_object_free(tree);
         return TR_FAILED;
     }
     int code = git_diff_tree_to_workdir_with_index(&diff, repository, (git_tree *)tree, &options);
@@ -227,6 +231,9 @@ static const char *check_file(struct tr_call *call, git_repository *repository, 
             return NULL;
         }
         path += length;
+    }
+    while (path[0] == '.' && path[1] == '/' && path[2] != '\0') {
+        path += 2;
     }
     struct stat status;
     size_t position;
@@ -271,7 +278,12 @@ static int gather_files(struct tr_call *call, git_repository *repository, git_in
         char field[32];
         (void)snprintf(field, sizeof field, "files/%d", count);
         const char *path = tr_get_string(call, field, NULL);
+        if (path == NULL && tr_get_json(call, field, NULL) == NULL) {
+            break;
+        }
         if (path == NULL) {
+            (void)tr_fail(call, TR_INVALID_ARGUMENTS, field, "must not contain U+0000");
+            count = -1;
             break;
         }
         bool is_all = strcmp(path, ".") == 0;
@@ -314,6 +326,9 @@ tr_status changes_add(struct tr_call *call, git_repository *repository) {
 tr_status changes_reset(struct tr_call *call, git_repository *repository) {
     git_index *index = NULL;
     git_tree *tree = NULL;
+    if (!trees_fit_head(call, repository)) {
+        return TR_FAILED;
+    }
     bool done = git_repository_index(&index, repository) == 0 &&
                 head_tree(repository, &tree) == 0 &&
                 (tree != NULL ? git_index_read_tree(index, tree) : git_index_clear(index)) == 0 &&

@@ -122,7 +122,9 @@ tr_status history_log(struct tr_call *call, git_repository *repository) {
     return reply_text(call, &text);
 }
 
-static int diff_of(git_repository *repository, git_commit *commit, git_diff **ret) {
+/* False: the call has failed. */
+static bool diff_of(struct tr_call *call, git_repository *repository, git_commit *commit,
+                    git_diff **ret) {
     git_tree *tree = NULL;
     git_tree *before = NULL;
     git_commit *parent = NULL;
@@ -133,13 +135,18 @@ static int diff_of(git_repository *repository, git_commit *commit, git_diff **re
         (code = git_commit_parent(&parent, commit, 0)) == 0) {
         code = git_commit_tree(&before, parent);
     }
-    if (code == 0) {
+    bool fit = trees_fit(call, repository, (const git_object *)tree) &&
+               trees_fit(call, repository, (const git_object *)before);
+    if (code == 0 && fit) {
         code = git_diff_tree_to_tree(ret, repository, before, tree, &options);
+    }
+    if (code < 0 && fit) {
+        (void)repository_fail(call, NULL, "the commit cannot be shown");
     }
     git_commit_free(parent);
     git_tree_free(before);
     git_tree_free(tree);
-    return code;
+    return code == 0 && fit;
 }
 
 tr_status history_show(struct tr_call *call, git_repository *repository) {
@@ -150,9 +157,12 @@ tr_status history_show(struct tr_call *call, git_repository *repository) {
     if (commit == NULL) {
         return TR_FAILED;
     }
+    if (!diff_of(call, repository, (git_commit *)commit, &diff)) {
+        git_object_free(commit);
+        return TR_FAILED;
+    }
     add_commit(&text, (const git_commit *)commit);
-    bool done = diff_of(repository, (git_commit *)commit, &diff) == 0 &&
-                changes_print_hunks(diff, &text);
+    bool done = changes_print_hunks(diff, &text);
     git_diff_free(diff);
     git_object_free(commit);
     if (!done && !text.failed) {
@@ -392,7 +402,8 @@ tr_status history_checkout(struct tr_call *call, git_repository *repository) {
     if (commit == NULL) {
         return TR_FAILED;
     }
-    if (write_files(call, repository, commit)) {
+    if (trees_fit_head(call, repository) && trees_fit(call, repository, commit) &&
+        write_files(call, repository, commit)) {
         int code = git_branch_lookup(&branch, repository, name, GIT_BRANCH_LOCAL) == 0
                            ? git_repository_set_head(repository, git_reference_name(branch))
                            : git_repository_set_head_detached(repository, git_object_id(commit));

@@ -289,6 +289,9 @@ tr_status status_reply(struct tr_call *call, git_repository *repository) {
     git_status_list *list = NULL;
     git_index *index = NULL;
     struct text text = {.max = OUTPUT_MAX};
+    if (!trees_fit_head(call, repository)) {
+        return TR_FAILED;
+    }
     options.show = GIT_STATUS_SHOW_INDEX_AND_WORKDIR;
     options.flags = GIT_STATUS_OPT_INCLUDE_UNTRACKED | GIT_STATUS_OPT_EXCLUDE_SUBMODULES |
                     GIT_STATUS_OPT_RENAMES_HEAD_TO_INDEX | GIT_STATUS_OPT_SORT_CASE_SENSITIVELY;

@@ -285,6 +285,20 @@ ln -s "$work/outside" r/way
 for file in ../outside/secret/s "$work/outside/secret/s" way/secret/s nowhere.txt; do
     says "not staged: ${file/$work/}" "toolrack: InvalidArguments: /files/0: ..." add "{\"repo_path\": \"r\", \"files\": [\"$file\"]}"
 done
+says "not staged: a name that is cut off" "toolrack: InvalidArguments: /files/0: must not contain U+0000" add '{"repo_path": "r", "files": ["way\u0000"]}'
+git init -q bomb
+tree=$(git -C bomb hash-object -w --stdin </dev/null | sed 's/.*/100644 blob &\tfile/' | git -C bomb mktree)
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    tree=$(for name in 0 1 2 3 4 5 6 7 8 9; do printf '040000 tree %s\t%s\n' "$tree" "$name"; done | git -C bomb mktree)
+done
+git -C bomb update-ref refs/heads/main "$(git -C bomb commit-tree -m bomb "$tree")"
+refused "ten thousand million files of eleven trees" bomb "the commit has more than 1000000 files and folders..."
+for call in 'show {"repo_path": "bomb", "revision": "main"}' 'diff {"repo_path": "bomb", "target": "main"}' 'diff_staged {"repo_path": "bomb"}' \
+    'reset {"repo_path": "bomb"}' 'checkout {"repo_path": "bomb", "branch_name": "main"}'; do
+    says "... by ${call%% *}" "toolrack: LimitExceeded: the commit has more than 1000000 files and folders..." "${call%% *}" "${call#* }"
+done
+echo new >r/a-new-name
+says "a path with ./ is the same path" "Files staged successfully" add '{"repo_path": "r", "files": ["./a-new-name", "a-new-name"]}'
 echo ignored >r/.gitignore && touch r/ignored
 says "an ignored file is not staged" "toolrack: InvalidArguments: /files/0: 'ignored' is ignored by a .gitignore" add '{"repo_path": "r", "files": ["ignored"]}'
 
