@@ -240,12 +240,46 @@ static int authorize(void *user, int action, const char *first, const char *seco
                                : authorize_writing(db, action, first, second);
 }
 
+/* ------------------------------------------------------------ files */
+
+/* SQLite opens a database by its path, and the files beside it when it needs them. So that no
+ * exchange of a folder for a link leads it elsewhere meanwhile, the path that it gets begins with
+ * the descriptor of the folder. It must not be resolved, which would make the path of it again:
+ * this VFS is the usual one, but takes names as they are. It never follows a link in their last
+ * part. */
+static sqlite3_vfs vfs;
+static char vfs_name[48];
+
+static int take_name(sqlite3_vfs *self, const char *name, int size, char *ret) {
+    (void)self;
+    return snprintf(ret, (size_t)size, "%s", name) < size ? SQLITE_OK : SQLITE_CANTOPEN;
+}
+
+tr_status db_set_up(struct tr_host *host) {
+    const sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
+    if (usual == NULL) {
+        return TR_FAILED;
+    }
+    vfs = *usual;
+    vfs.pNext = NULL;
+    vfs.xFullPathname = take_name;
+    /* Two generations of the plugin may be in one process. */
+    (void)snprintf(vfs_name, sizeof vfs_name, "toolrack-%p", (void *)&vfs);
+    vfs.zName = vfs_name;
+    return sqlite3_vfs_register(&vfs, 0) == SQLITE_OK ? place_open_roots(host) : TR_FAILED;
+}
+
+void db_tear_down(void) {
+    (void)sqlite3_vfs_unregister(&vfs);
+    place_close_roots();
+}
+
 /* ------------------------------------------------------------ opening */
 
 static bool exists_beside(const struct db *db, const char *suffix) {
-    char path[PATH_MAX + 8];
+    char path[sizeof db->name + 8];
     struct stat status;
-    (void)snprintf(path, sizeof path, "%s%s", db->place.path, suffix);
+    (void)snprintf(path, sizeof path, "%s%s", db->name, suffix);
     return lstat(path, &status) == 0;
 }
 
@@ -268,7 +302,7 @@ static bool open_at(struct db *db, const char *name, int flags) {
     (void)sqlite3_close(db->sqlite);
     db->sqlite = NULL;
     if (sqlite3_open_v2(name, &db->sqlite, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
-                        NULL) != SQLITE_OK) {
+                        db->is_memory ? NULL : vfs_name) != SQLITE_OK) {
         return db->sqlite == NULL ? db_fail(db, TR_FAILED, NULL, "out of memory")
                                   : db_fail_sqlite(db);
     }
@@ -290,8 +324,8 @@ static int try_reading(struct db *db) {
  * true is looked at in the end. */
 static bool open_snapshot(struct db *db) {
     struct buf uri = BUF_INIT;
-    add_uri(&uri, db->place.path);
-    bool opened = !uri.failed && stat(db->place.path, &db->snapshot) == 0 &&
+    add_uri(&uri, db->name);
+    bool opened = !uri.failed && lstat(db->name, &db->snapshot) == 0 &&
                   open_at(db, uri.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
     buf_finish(&uri);
     db->is_snapshot = opened;
@@ -299,7 +333,7 @@ static bool open_snapshot(struct db *db) {
 }
 
 static bool open_reading(struct db *db) {
-    if (!open_at(db, db->place.path, SQLITE_OPEN_READONLY)) {
+    if (!open_at(db, db->name, SQLITE_OPEN_READONLY)) {
         return false;
     }
     int code = try_reading(db);
@@ -314,7 +348,7 @@ static bool open_writing(struct db *db) {
     char pragma[64];
     sqlite3_stmt *statement = NULL;
     int64_t page_size = 4096;
-    if (!open_at(db, db->place.path, flags)) {
+    if (!open_at(db, db->name, flags)) {
         return false;
     }
     if (try_reading(db) != SQLITE_OK) {
@@ -336,19 +370,32 @@ static bool open_memory(struct db *db) {
            (try_reading(db) == SQLITE_OK || db_fail_sqlite(db));
 }
 
-/* What is opened must be a file: a FIFO would wait. It is looked at by a descriptor of O_PATH,
- * since closing any other would release the locks that this process has on the file. */
-static bool check_file(struct db *db, const char *path) {
+/* From here on the file is reached by way of its folder. What is opened must be a file: a FIFO
+ * would wait. It is only looked at, since closing a descriptor of it would release the locks that
+ * this process has on the file. */
+static bool open_folder(struct db *db, const char *path) {
     struct stat status;
     struct place_fault fault;
-    int fd = place_open(&db->place, O_PATH | O_NOFOLLOW);
-    if (fd < 0 || fstat(fd, &status) < 0) {
-        place_say(&fault, "cannot open", path, errno);
+    const char *name = place_name(&db->place);
+    db->folder = place_open_parent(&db->place);
+    int number = db->folder >= 0 ? 0 : errno == EBUSY ? EINVAL : errno;
+    if (number == 0) {
+        (void)snprintf(db->name, sizeof db->name, "/proc/self/fd/%d/%s", db->folder, name);
+        number = fstatat(db->folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+                         ? S_ISREG(status.st_mode)   ? 0
+                           : S_ISLNK(status.st_mode) ? ELOOP
+                                                     : EINVAL
+                 : errno == ENOENT && db->use == DB_CREATES ? 0
+                                                            : errno;
+    }
+    if (number == EINVAL) {
+        return db_fail(db, TR_INVALID_ARGUMENTS, "path", "is no regular file");
+    }
+    if (number != 0) {
+        place_say(&fault, "cannot open", path, number);
         return db_fail(db, fault.code, "path", "%s", fault.message);
     }
-    (void)close(fd);
-    return S_ISREG(status.st_mode) ||
-           db_fail(db, TR_INVALID_ARGUMENTS, "path", "is no regular file");
+    return true;
 }
 
 static bool find_file(struct db *db, const char *path) {
@@ -369,12 +416,11 @@ static bool find_file(struct db *db, const char *path) {
                        "plugin to write it",
                        db->place.root->path);
     }
-    if (!db->place.exists) {
-        return db->use == DB_CREATES ||
-               db_fail(db, TR_INVALID_ARGUMENTS, "path", "there is no file %.300s%s",
+    if (!db->place.exists && db->use != DB_CREATES) {
+        return db_fail(db, TR_INVALID_ARGUMENTS, "path", "there is no file %.300s%s",
                        db->place.path, writes ? "; with create it is made" : "");
     }
-    return check_file(db, path);
+    return open_folder(db, path);
 }
 
 void db_restrict(struct db *db, bool on) {
@@ -383,7 +429,8 @@ void db_restrict(struct db *db, bool on) {
 
 bool db_open(struct db *db, struct tr_call *call, enum db_use use) {
     const char *path = tr_get_string(call, "path", NULL);
-    *db = (struct db){.call = call, .use = use, .memory_before = sqlite3_memory_used()};
+    *db = (struct db){
+            .call = call, .use = use, .folder = -1, .memory_before = sqlite3_memory_used()};
     db->deadline_ms = now_ms() + tr_get_i64(call, "timeout_ms", 5000);
     if (path == NULL) {
         return db_fail(db, TR_INVALID_ARGUMENTS, "path", "must not contain U+0000");
@@ -403,9 +450,8 @@ bool db_open(struct db *db, struct tr_call *call, enum db_use use) {
 static bool snapshot_is_true(const struct db *db) {
     struct stat now;
     const struct stat *then = &db->snapshot;
-    return stat(db->place.path, &now) == 0 && now.st_ino == then->st_ino &&
-           now.st_dev == then->st_dev && now.st_size == then->st_size &&
-           now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
+    return lstat(db->name, &now) == 0 && now.st_ino == then->st_ino && now.st_dev == then->st_dev &&
+           now.st_size == then->st_size && now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
            now.st_mtim.tv_nsec == then->st_mtim.tv_nsec && !exists_beside(db, "-wal");
 }
 
@@ -415,6 +461,9 @@ tr_status db_close(struct db *db, tr_status status) {
                       "another process has begun to write the database; try again");
     }
     (void)sqlite3_close(db->sqlite);
+    if (db->folder >= 0) {
+        (void)close(db->folder);
+    }
     return db->failed ? TR_FAILED : status;
 }
 

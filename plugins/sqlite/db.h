@@ -5,6 +5,7 @@
  * clock, memory and the call every few instructions. */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,6 +37,8 @@ struct db {
     enum db_use use;
     sqlite3 *sqlite;
     struct place place;
+    int folder;               /**< the folder of the file, O_PATH; -1: none */
+    char name[NAME_MAX + 64]; /**< of the file, by way of `folder` */
     int64_t deadline_ms;
     int64_t memory_before;
     bool is_memory;       /**< ":memory:", an empty database of this call alone */
@@ -45,6 +48,11 @@ struct db {
     char denied[160];     /**< what the authorizer did not allow; or "" */
     bool failed;          /**< the call has been failed */
 };
+
+/** When the plugin is opened and closed: the granted folders, and how SQLite reaches files in them.
+ * [plugin] */
+tr_status db_set_up(struct tr_host *host);
+void db_tear_down(void);
 
 /** Open; false: the call has been failed. Close it all the same. [call-thread] */
 bool db_open(struct db *db, struct tr_call *call, enum db_use use);

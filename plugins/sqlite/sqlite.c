@@ -471,6 +471,6 @@ TR_JSON_TOOL(sqlite_explain,
     OBJECT(PATH "," SQL("One statement"), "\"path\",\"sql\""))
 
 TR_PLUGIN(("sqlite", .description = "Queries and changes SQLite databases", .vendor = "toolrack", .license = "MIT",
-           .open = place_open_roots, .close = place_close_roots,
+           .open = db_set_up, .close = db_tear_down,
            TR_CAPABILITIES(TR_READS("${workspace}"), TR_WRITES("${workspace}"))),
           "1.0.0", sqlite_query, sqlite_execute, sqlite_schema, sqlite_explain)

@@ -154,6 +154,11 @@ static void each_element_has_its_markdown(void **state) {
             {"<p hidden>a<p style='display:none'>b<p aria-hidden=true>c<script>d</script><style>e"
              "</style><nav>f</nav><form>g<button>h</button><select><option>i</select></form>",
              "g"},
+            {"<p style='color:red; DISPLAY : None'>a<p style=visibility:hidden>b<p "
+             "style='opacity:0.0'>c"
+             "<p style='font-size: 0px !important'>d<p style='opacity:0.5;font-size:10px'>e"
+             "<p style='display:block'>f<p style='no-display:none;;:;x'>g",
+             "e\n\nf\n\ng"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char wanted[600];
