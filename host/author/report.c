@@ -32,7 +32,11 @@ static const char *why_skipped(const struct session *session, enum rule rule) {
                                  : "no call of it can be made again";
 }
 
+/* A plugin that cannot be loaded has not passed what it was not put to. */
 bool author_report_failed(const struct author_report *report) {
+    if (report->session.is_dead) {
+        return true;
+    }
     for (unsigned rule = 0; rule < RULE_COUNT; rule++) {
         if (report->session.selected[rule] && report->session.outcomes[rule].failed) {
             return true;
