@@ -63,8 +63,7 @@ static bool fail_vips(struct tr_call *call, tr_status code, const char *field, c
     (void)snprintf(reason, sizeof reason, "%s", vips_error_buffer());
     vips_error_clear();
     reason[strcspn(reason, "\n")] = '\0';
-    (void)tr_fail(call, code, field, "%s: %s", what,
-                  reason[0] != '\0' ? reason : "no reason given");
+    (void)tr_fail(call, code, field, "%s%s%s", what, reason[0] != '\0' ? ": " : "", reason);
     return false;
 }
 
@@ -169,7 +168,8 @@ bool picture_open(struct tr_call *call, const char *field, const void *data, siz
     }
     VipsImage *image = load(ret->format, data, size);
     if (image == NULL) {
-        return fail_vips(call, TR_INVALID_ARGUMENTS, field, "the image cannot be read");
+        return fail_vips(call, TR_INVALID_ARGUMENTS, field,
+                         "the image cannot be read, and may be damaged or cut off");
     }
     ret->image = image;
     if (!check_size(call, field, image)) {
