@@ -151,6 +151,42 @@ static void a_long_message_is_refused(void **state) {
     free(text);
 }
 
+/* Those that are longer than a pipe holds are written without a copy, beside others that wait. */
+static void long_answers_are_lines_too(void **state) {
+    (void)state;
+    enum { CALLS = 40, LONG = 100000 };
+    char *input = NULL;
+    size_t size = 0;
+    unsigned answered = 0;
+    FILE *file = open_memstream(&input, &size);
+    assert_non_null(file);
+    (void)fputs(INITIALIZE, file);
+    for (int id = 1; id <= CALLS; id++) {
+        (void)fprintf(file,
+                      "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{"
+                      "\"name\":\"echo\",\"arguments\":{\"s\":\"%0*d\"}}}\n",
+                      id, id % 2 == 0 ? LONG : 1, id);
+    }
+    assert_int_equal(fclose(file), 0);
+    struct run run = MCP(input);
+    assert_int_equal(run.exit, 0);
+    for (char *line = strchr(run.out, '\n') + 1, *end; (end = strchr(line, '\n')) != NULL;
+         line = end + 1) {
+        yyjson_doc *doc = yyjson_read(line, (size_t)(end - line), 0);
+        int id = (int)yyjson_get_int(yyjson_doc_ptr_get(doc, "/id"));
+        if (id == 0) {
+            fail_msg("no answer: %.200s", line);
+        }
+        assert_int_equal(yyjson_get_len(yyjson_doc_ptr_get(doc, "/result/content/0/text")) > LONG,
+                         id % 2 == 0);
+        answered++;
+        yyjson_doc_free(doc);
+    }
+    assert_int_equal(answered, CALLS);
+    run_finish(&run);
+    free(input);
+}
+
 /* What --install writes is what the client then starts. */
 static void a_client_is_told_to_start_it(void **state) {
     (void)state;
@@ -261,15 +297,11 @@ static void a_client_gets_places_from_the_root(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
     const struct CMUnitTest tests[] = {
-            TEST(lines_are_messages),
-            TEST(nothing_else_is_on_standard_output),
-            TEST(it_ends_when_it_has_answered),
-            TEST(a_signal_ends_it),
-            TEST(clients_are_told_apart),
-            TEST(a_long_message_is_refused),
-            TEST(a_client_is_told_to_start_it),
-            TEST(a_failure_says_what_to_do),
-            TEST(a_client_gets_places_from_the_root),
+            TEST(lines_are_messages),           TEST(nothing_else_is_on_standard_output),
+            TEST(it_ends_when_it_has_answered), TEST(a_signal_ends_it),
+            TEST(clients_are_told_apart),       TEST(a_long_message_is_refused),
+            TEST(long_answers_are_lines_too),   TEST(a_client_is_told_to_start_it),
+            TEST(a_failure_says_what_to_do),    TEST(a_client_gets_places_from_the_root),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
