@@ -59,7 +59,8 @@ static void close_archive(void) {
 /* The archive that the argument `path` names; -1: the call has failed. */
 static int open_source(struct tr_call *call) {
     char message[PLACE_MESSAGE_SIZE];
-    if (!place_is_granted(call)) {
+    if (!place_is_granted(call) || !place_is_whole(call, "path") ||
+        !place_is_whole(call, "destination")) {
         return -1;
     }
     int fd = place_at(tr_get_string(call, "path", ""), O_RDONLY | O_NONBLOCK, 0, message);
@@ -498,7 +499,7 @@ static bool add_named(struct creation *creation, int base) {
         (void)snprintf(field, sizeof field, "files/%u", i);
         const char *path = tr_get_string(call, field, NULL);
         if (path == NULL) {
-            return true;
+            return place_is_whole(call, field);
         }
         enum name_fault fault = name_clean(path, clean);
         if (fault == NAME_EMPTY) {
@@ -553,7 +554,7 @@ static tr_status pack(struct tr_call *call) {
     const char *path = tr_get_string(call, "path", "");
     const struct format *format = format_of(path);
     char message[PLACE_MESSAGE_SIZE];
-    if (!place_is_granted(call)) {
+    if (!place_is_granted(call) || !place_is_whole(call, "path") || !place_is_whole(call, "base")) {
         return TR_FAILED;
     }
     if (format == NULL) {

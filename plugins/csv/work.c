@@ -180,6 +180,9 @@ bool work_load(struct work *work, struct sheet *sheet, char table, yyjson_val *s
         return work_fail(work, TR_INVALID_ARGUMENTS, name,
                          "give either text or path, the file that has it");
     }
+    if (path != NULL && strlen(yyjson_get_str(path)) != yyjson_get_len(path)) {
+        return work_fail(work, TR_INVALID_ARGUMENTS, name, "must not contain U+0000");
+    }
     sheet->table = table;
     if (!set_dialect(work, sheet, source, field)) {
         return false;

@@ -278,12 +278,8 @@ static int gather_files(struct tr_call *call, git_repository *repository, git_in
         char field[32];
         (void)snprintf(field, sizeof field, "files/%d", count);
         const char *path = tr_get_string(call, field, NULL);
-        if (path == NULL && tr_get_json(call, field, NULL) == NULL) {
-            break;
-        }
         if (path == NULL) {
-            (void)tr_fail(call, TR_INVALID_ARGUMENTS, field, "must not contain U+0000");
-            count = -1;
+            count = place_is_whole(call, field) ? count : -1;
             break;
         }
         bool is_all = strcmp(path, ".") == 0;

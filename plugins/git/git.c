@@ -38,16 +38,13 @@ static tr_status open_git(struct tr_host *host) {
     return TR_OK;
 }
 
-/* A text with U+0000 would be taken for what is before it, or for none. */
 static bool texts_are_whole(struct tr_call *call) {
     static const char *const names[] = {"repo_path",       "message",      "branch_name",
                                         "base_branch",     "target",       "revision",
                                         "contains",        "not_contains", "branch_type",
                                         "start_timestamp", "end_timestamp"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *json = tr_get_json(call, names[i], NULL);
-        if (json != NULL && json[0] == '"' && tr_get_string(call, names[i], NULL) == NULL) {
-            (void)tr_fail(call, TR_INVALID_ARGUMENTS, names[i], "must not contain U+0000");
+        if (!place_is_whole(call, names[i])) {
             return false;
         }
     }

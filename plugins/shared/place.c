@@ -56,6 +56,15 @@ void place_close(void) {
     }
 }
 
+bool place_is_whole(struct tr_call *call, const char *name) {
+    const char *json = tr_get_json(call, name, NULL);
+    bool is_whole = json == NULL || json[0] != '"' || tr_get_string(call, name, NULL) != NULL;
+    if (!is_whole) {
+        (void)tr_fail(call, TR_INVALID_ARGUMENTS, name, "must not contain U+0000");
+    }
+    return is_whole;
+}
+
 bool place_is_granted(struct tr_call *call) {
     if (folder_count == 0) {
         (void)tr_fail(call, TR_FAILED, NULL,

@@ -19,6 +19,10 @@ bool place_open(struct tr_host *host);
 /** Close all folders. */
 void place_close(void);
 
+/** Whether a text argument has no U+0000, so that it is not taken for what is before that; one that
+ * is not given has none. If not, the call has failed. */
+bool place_is_whole(struct tr_call *call, const char *name);
+
 /** Whether there is a folder; if not, the call has failed with what to do about it. */
 bool place_is_granted(struct tr_call *call);
 
