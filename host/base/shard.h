@@ -10,7 +10,7 @@
  * the memory is bounded, and nothing need be done when a thread ends.
  *
  * The kernel writes the CPU of a thread into its rseq area, which glibc 2.35 and later register:
- * read there, it takes 5 instructions and no call. Where there is no such area, as in valgrind,
+ * read there, it takes 8 instructions and no call. Where there is no such area, as in valgrind,
  * threads go by their numbers instead, as that takes 8 where sched_getcpu() takes 30 and a look at
  * the processor, twice a call: together more than 1 % of it. */
 #pragma once
@@ -71,7 +71,8 @@ void *shards_first_use(struct shards *shards, unsigned here, void *first, size_t
 
 /** The shard of that number; a new one is zeroed. `first` is the first one. Inline and looking for
  * what mostly is there: as a call looks for three of them, one on another CPU than the first took
- * 2 % more instructions when a function looked, first, whether there is no home yet. [any-thread] */
+ * 1.4 % more instructions when a function looked, first, whether there is no home yet. [any-thread]
+ */
 static inline void *shards_own(struct shards *shards, unsigned here, void *first, size_t size) {
     if (atomic_load_explicit(&shards->home, memory_order_relaxed) == here + 1) {
         return first;
