@@ -214,10 +214,27 @@ static bool is_over(struct running *running) {
 
 /* -------------------------------------------------------------------- feeding */
 
+/* A pipe that nobody reads any more raises SIGPIPE, which would end this process: it is taken back
+ * before the thread hears of it. */
+static ssize_t write_unsignalled(int pipe, const void *data, size_t length) {
+    sigset_t broken, before;
+    (void)sigemptyset(&broken);
+    (void)sigaddset(&broken, SIGPIPE);
+    (void)pthread_sigmask(SIG_BLOCK, &broken, &before);
+    ssize_t done = write(pipe, data, length);
+    int error = errno;
+    if (done < 0 && error == EPIPE) {
+        (void)sigtimedwait(&broken, NULL, &(struct timespec){0});
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return done;
+}
+
 static void feed(struct running *running) {
     const struct run_order *order = running->order;
-    ssize_t done = write(running->input, order->input + running->written,
-                         order->input_length - running->written);
+    ssize_t done = write_unsignalled(running->input, order->input + running->written,
+                                     order->input_length - running->written);
     if (done > 0) {
         running->written += (size_t)done;
     }

@@ -45,12 +45,16 @@ static void make_arguments(char ret[300], const char *mark, const char *last) {
             mark, last);
 }
 
-static struct run run_shell(const char *mark, const char *last, const char *timeout_ms) {
-    char arguments[300];
-    make_arguments(arguments, mark, last);
+static void configure(void) {
     e2e_write("toolrack.json", "{\"grants\": [\"process_run\"], \"plugins\": {\"process\": "
                                "{\"programs\": [\"sh\", \"sleep\"]}}, \"policies\": {\"process\": "
                                "{\"allow\": [\"spawn\"]}}}");
+}
+
+static struct run run_shell(const char *mark, const char *last, const char *timeout_ms) {
+    char arguments[300];
+    make_arguments(arguments, mark, last);
+    configure();
     return RUN_WITH({.bare = true}, "--config", "toolrack.json", "--plugins", getenv("E2E_BUNDLED"),
                     "call", "--timeout", timeout_ms, "process_run", arguments);
 }
@@ -77,10 +81,25 @@ static void what_ignores_a_signal_is_told_and_ends_with_the_worker(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
 
+/* More than a pipe holds, so that some of it is written when nobody reads any more. */
+static void input_that_nobody_reads_harms_nothing(void **state) {
+    (void)state;
+    static char call[200000];
+    int length = snprintf(call, sizeof call,
+                          "{\"program\":\"sh\",\"arguments\":[\"-c\",\"exec <&-\"],\"input\":\"");
+    memset(call + length, 'x', sizeof call - (size_t)length);
+    memcpy(call + sizeof call - sizeof "\"}", "\"}", sizeof "\"}");
+    configure();
+    EXPECT_JSON(RUN_WITH(HOW(.bare = true, .input = call), "--config", "toolrack.json", "--plugins",
+                         getenv("E2E_BUNDLED"), "call", "process_run", "-", "--json"),
+                0, "/exit_status", "0");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(all_ends_after_the_deadline),
             TEST(what_ignores_a_signal_is_told_and_ends_with_the_worker),
+            TEST(input_that_nobody_reads_harms_nothing),
     };
     return cmocka_run_group_tests_name("process", tests, NULL, NULL);
 }
