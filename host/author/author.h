@@ -43,10 +43,11 @@ int author_test(const struct author_test *options, struct author_report **ret,
                 struct toolrack_error *err);
 void author_report_free(struct author_report *report);
 
-/** Have the runtime in this process that a plugin built with ThreadSanitizer needs: this command
- * starts again with it, before anything else is done. For any other file nothing is done.
+/** Have this process as a test needs it, before anything else is done: it starts again without the
+ * caches of freed memory that threads have, and with the runtime that a plugin built with
+ * ThreadSanitizer needs.
  *
- * @return 0: it may be tested; TOOLRACK_E_IO: the runtime is not on this machine;
+ * @return 0: the file may be tested; TOOLRACK_E_IO: the runtime is not on this machine;
  *         TOOLRACK_E_INVALID: it needs one that no program can have; TOOLRACK_E_NO_MEMORY. */
 int author_have_runtime(const char *file, struct toolrack_error *err);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "author/again.h"
 #include "author/bench.h"
 #include "author/child.h"
 #include "author/place.h"
@@ -297,8 +298,21 @@ static int run_session(struct session *session, struct toolrack_error *err) {
                    : error_set(err, TOOLRACK_E_CANCELLED, "the test was interrupted");
 }
 
+/* What a thread has freed glibc keeps for it, and counts as in use: of a library with threads of
+ * its own that looks like a leak. */
+#define TUNABLES  "GLIBC_TUNABLES"
+#define NO_CACHES "glibc.malloc.tcache_count=0"
+
 int author_have_runtime(const char *file, struct toolrack_error *err) {
-    return tsan_is_here() || !tsan_is_wanted(file) ? 0 : tsan_become(file, err);
+    const char *tunables = getenv(TUNABLES);
+    bool has_caches = tunables == NULL || strstr(tunables, NO_CACHES) == NULL;
+    if (has_caches && again_add_variable(TUNABLES, NO_CACHES) < 0) {
+        return error_oom(err);
+    }
+    if (!tsan_is_here() && tsan_is_wanted(file)) {
+        return tsan_become(file, err);
+    }
+    return has_caches ? again_start(err) : 0;
 }
 
 int author_test(const struct author_test *options, struct author_report **ret,

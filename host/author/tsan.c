@@ -12,14 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "author/again.h"
 #include "author/inside.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 
 /* In the environment of the command that has become itself again: it does so once. */
-#define BECOMING        "TOOLRACK_UNDER_TSAN"
-#define LINE_LENGTH_MAX (1024u * 1024)
-#define NAME_ROOM       256u
+#define BECOMING  "TOOLRACK_UNDER_TSAN"
+#define NAME_ROOM 256u
 
 /* Reports are read by the test, which decides about the exit code, and a child that forks is none
  * that is to be reported. Those of the user come first. */
@@ -133,44 +133,8 @@ static int find_runtime(const char *file, char ret[NAME_ROOM], struct toolrack_e
                                file);
 }
 
-static int set_variable(const char *name, const char *before, char separator, const char *value) {
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    if (before != NULL && before[0] != '\0') {
-        buf_printf(&text, "%s%c", before, separator);
-    }
-    buf_add_text(&text, value);
-    return text.failed || setenv(name, text.data, 1) < 0 ? -1 : 0;
-}
-
-/* The words of this process; each ends with a NUL in `line`. NULL: out of memory. */
-static char **words_of(struct buf *line) {
-    size_t count = 0;
-    for (size_t at = 0; at < line->length; at += strlen(line->data + at) + 1) {
-        count++;
-    }
-    char **words = calloc(count + 1, sizeof *words);
-    size_t at = 0;
-    for (size_t i = 0; words != NULL && i < count; i++) {
-        words[i] = line->data + at;
-        at += strlen(words[i]) + 1;
-    }
-    return words;
-}
-
-static int read_line(struct buf *line) {
-    CLEANUP(closep) int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    char some[4096];
-    ssize_t length = 0;
-    while (fd >= 0 && line->length < LINE_LENGTH_MAX &&
-           (length = read(fd, some, sizeof some)) > 0) {
-        buf_add(line, some, (size_t)length);
-    }
-    return fd < 0 || length < 0 || line->failed || line->length == 0 ? -1 : 0;
-}
-
 int tsan_become(const char *file, struct toolrack_error *err) {
     char runtime[NAME_ROOM];
-    CLEANUP(buf_finish) struct buf line = BUF_INIT;
     int code = find_runtime(file, runtime, err);
     if (code < 0) {
         return code;
@@ -181,13 +145,8 @@ int tsan_become(const char *file, struct toolrack_error *err) {
                          "here; install it (Debian: libtsan2), or name it by LD_PRELOAD",
                          file, runtime);
     }
-    if (read_line(&line) < 0) {
-        return error_set(err, TOOLRACK_E_IO, "cannot read /proc/self/cmdline: %s", strerror(errno));
-    }
-    CLEANUP(freep) char **words = words_of(&line);
-    if (words == NULL || setenv(BECOMING, "1", 1) < 0 ||
-        set_variable("LD_PRELOAD", getenv("LD_PRELOAD"), ':', runtime) < 0 ||
-        set_variable("TSAN_OPTIONS", getenv("TSAN_OPTIONS"), ':', RUNTIME_OPTIONS) < 0) {
+    if (setenv(BECOMING, "1", 1) < 0 || again_add_variable("LD_PRELOAD", runtime) < 0 ||
+        again_add_variable("TSAN_OPTIONS", RUNTIME_OPTIONS) < 0) {
         return error_oom(err);
     }
     /* The runtimes of older compilers refuse to start where addresses are random in many bits. */
@@ -195,8 +154,7 @@ int tsan_become(const char *file, struct toolrack_error *err) {
     if (before >= 0) {
         (void)personality((unsigned long)before | ADDR_NO_RANDOMIZE);
     }
-    (void)execv("/proc/self/exe", words);
-    return error_set(err, TOOLRACK_E_IO, "cannot start the command again: %s", strerror(errno));
+    return again_start(err);
 }
 
 /* ---------------------------------------------------------------- its reports */
