@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "schema/secret.h"
@@ -55,17 +56,50 @@ bool subject_is_same(const struct subject *a, const struct subject *b) {
 
 /* ------------------------------------------------------------------- count */
 
-static void add(atomic_uint_fast64_t *sum, uint64_t more) {
-    if (more != 0) {
-        (void)atomic_fetch_add_explicit(sum, more, memory_order_relaxed);
+/* A locked operation for each sum was a tenth of a call: now there is one, to hold the tally. Who
+ * holds one has nothing else to do than to count, and may still be preempted by a call on its CPU.
+ */
+static bool try_hold(struct tally *tally) {
+    return !atomic_exchange_explicit(&tally->is_held, true, memory_order_acquire);
+}
+
+static void release(struct tally *tally) {
+    atomic_store_explicit(&tally->is_held, false, memory_order_release);
+}
+
+/* Let who holds a tally go on, also where this thread has the higher priority. */
+static void wait_a_moment(void) {
+    (void)nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
+}
+
+/* The tally of a CPU; another one where that is held. */
+static struct tally *hold_any(struct subject *subject, unsigned here) {
+    for (unsigned tried = 0;; tried++) {
+        struct tally *tally = shards_own(&subject->shards, (here + tried) % SHARD_COUNT,
+                                         &subject->tally, sizeof *tally);
+        if (try_hold(tally)) {
+            return tally;
+        }
+        if (tried >= SHARD_COUNT) {
+            wait_a_moment();
+        }
     }
 }
 
+static void hold(struct tally *tally) {
+    while (!try_hold(tally)) {
+        wait_a_moment();
+    }
+}
+
+static void add(atomic_uint_fast64_t *sum, uint64_t more) {
+    uint64_t now = atomic_load_explicit(sum, memory_order_relaxed);
+    atomic_store_explicit(sum, now + more, memory_order_relaxed);
+}
+
 static void raise(atomic_uint_fast64_t *largest, uint64_t value) {
-    uint_fast64_t now = atomic_load_explicit(largest, memory_order_relaxed);
-    while (value > now &&
-           !atomic_compare_exchange_weak_explicit(largest, &now, value, memory_order_relaxed,
-                                                  memory_order_relaxed)) {
+    if (value > atomic_load_explicit(largest, memory_order_relaxed)) {
+        atomic_store_explicit(largest, value, memory_order_relaxed);
     }
 }
 
@@ -74,7 +108,7 @@ void subject_count(struct subject *subject, unsigned here, const struct figures 
     if (figures->is_uncounted) {
         return;
     }
-    struct tally *tally = shards_own(&subject->shards, here, &subject->tally, sizeof *tally);
+    struct tally *tally = hold_any(subject, here);
     add(&tally->failures, figures->code < 0);
     add(&tally->hindered, figures->hindered);
     add(&tally->unlogged, !logged);
@@ -93,19 +127,21 @@ void subject_count(struct subject *subject, unsigned here, const struct figures 
     raise(&tally->first_ns, ~figures->started_ns);
     raise(&tally->last_ns, figures->started_ns);
     add(&tally->times[store_time_bucket(figures->duration_ns)], 1);
-    /* Last: a thread that takes this count also sees everything that was added for it. */
-    (void)atomic_fetch_add_explicit(&tally->calls, 1, memory_order_release);
+    add(&tally->calls, 1);
+    release(tally);
 }
 
 static uint64_t take(atomic_uint_fast64_t *sum) {
-    return atomic_exchange_explicit(sum, 0, memory_order_acquire);
+    uint64_t taken = atomic_load_explicit(sum, memory_order_relaxed);
+    atomic_store_explicit(sum, 0, memory_order_relaxed);
+    return taken;
 }
 
-/* Take what one CPU has counted.
+/* Take what one CPU has counted, of a tally that is held.
  * @param ret_times  NULL: the times stay for the next write */
 static void take_tally(struct tally *tally, struct store_statistics *ret, uint64_t *ret_times,
                        uint64_t *ret_first_ns, uint64_t *ret_last_ns) {
-    uint64_t calls = take(&tally->calls); /* first, as subject_count() adds it last */
+    uint64_t calls = take(&tally->calls);
     uint64_t max_ns = take(&tally->max_ns);
     uint64_t last_ns = take(&tally->last_ns);
     uint64_t first_ns = ~take(&tally->first_ns);
@@ -156,7 +192,9 @@ struct store_statistics subject_take(struct subject *subject, struct arena *aren
     struct tally *tally;
     struct store_time *times = arena_alloc(arena, STORE_TIME_BUCKETS * sizeof *times);
     for (unsigned at = 0; (tally = next_tally(subject, &at)) != NULL;) {
+        hold(tally);
         take_tally(tally, &taken, times != NULL ? counts : NULL, &first_ns, &last_ns);
+        release(tally);
     }
     first_ns = first_ns < last_ns ? first_ns : last_ns;
     taken.last_ms = (wall_ns + (int64_t)last_ns) / CLOCK_NS_PER_MS;
@@ -173,6 +211,7 @@ struct store_statistics subject_take(struct subject *subject, struct arena *aren
 void subject_give_back(struct subject *subject, const struct store_statistics *taken,
                        int64_t wall_ns) {
     struct tally *tally = &subject->tally;
+    hold(tally);
     add(&tally->failures, taken->failures);
     add(&tally->hindered, taken->hindered);
     add(&tally->unlogged, taken->unlogged);
@@ -190,6 +229,7 @@ void subject_give_back(struct subject *subject, const struct store_statistics *t
         add(&tally->times[taken->times[i].bucket], taken->times[i].count);
     }
     add(&tally->calls, taken->calls);
+    release(tally);
 }
 
 void subject_is_written(struct subject *subject) {

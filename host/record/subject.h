@@ -30,9 +30,10 @@ struct figures {
 };
 
 /* The statistics of a tool's calls since the last write, for each CPU. Changed by the thread that
- * reads the rings, and by a call that has no line. */
+ * reads the rings, and by a call that has no line: by one at a time, which holds it. */
 struct tally {
-    _Alignas(SHARD_ALIGN) atomic_uint_fast64_t calls;
+    _Alignas(SHARD_ALIGN) atomic_bool is_held;
+    atomic_uint_fast64_t calls;
     atomic_uint_fast64_t failures;
     atomic_uint_fast64_t hindered;
     atomic_uint_fast64_t unlogged;
