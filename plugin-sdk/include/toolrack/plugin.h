@@ -27,6 +27,9 @@
  * call runs.
  *
  * Changes, newest first:
+ *        2026-11-29  flags in struct tr_capability, which was reserved: TR_MAY_READ() and the like;
+ *                    toolrack/ext/paths.h. Hosts without them take what they know, so the number
+ *                    is the same
  *   1.5  2026-11-28  get_all() in struct tr_call_api, struct tr_argument: tr_get_all()
  *   1.4  2026-11-23  inputs() in struct tr_call_api: tr_inputs(), tr_ask_as(), tr_ask_url(),
  *                    tr_sample(), tr_roots(); reply_content() and reply_link(); icons in struct
@@ -287,7 +290,7 @@ enum tr_capability_flags {
  * does not need to write what it may read. */
 struct tr_capability {
     uint32_t kind;  /**< enum tr_capability_kind */
-    uint32_t flags; /**< enum tr_capability_flags; hosts before 0.2 do not read it */
+    uint32_t flags; /**< enum tr_capability_flags */
     const char *value;
 };
 
