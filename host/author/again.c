@@ -45,6 +45,10 @@ static int read_line(struct buf *line) {
            (length = read(fd, some, sizeof some)) > 0) {
         buf_add(line, some, (size_t)length);
     }
+    if (line->length >= LINE_LENGTH_MAX) { /* cut, it would be another command */
+        errno = E2BIG;
+        return -1;
+    }
     return fd < 0 || length < 0 || line->failed || line->length == 0 ? -1 : 0;
 }
 
