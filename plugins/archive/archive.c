@@ -594,10 +594,10 @@ static tr_status archive_list(struct tr_call *call) {
     return in_utf8(call, list);
 }
 TR_JSON_TOOL(archive_list,
-    ("List what is in an archive (tar, zip, 7z, cpio; packed by gzip, bzip2, xz or zstd) without "
-     "extracting it: name, type, size in bytes and time of each entry, and why an entry would be "
+    ("List the contents of an archive (tar, zip, 7z, cpio; packed by gzip, bzip2, xz or zstd) without "
+     "extracting them: name, type, size in bytes and time of each entry, and why an entry would be "
      "refused when the archive is extracted.",
-     .title = "List an archive", .category = "files", .tags = "archive,zip,tar,compression",
+     .title = "List an archive", .category = "files", .tags = "archive,contents,list,show",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT),
     TR_SCHEMA({
         "type": "object",
@@ -615,10 +615,10 @@ static tr_status archive_extract(struct tr_call *call) {
     return in_utf8(call, extract);
 }
 TR_JSON_TOOL(archive_extract,
-    ("Extract all files of an archive into a folder, which is made if it is missing. Nothing is "
+    ("Extract, unzip or unpack all that an archive has into a folder, which is made if it is missing. Nothing is "
      "extracted of an archive with links, devices, names that lead out of the folder, or that "
      "unpacks to more than 512 MiB or 200 times its size.",
-     .title = "Extract an archive", .category = "files", .tags = "archive,unzip,untar,unpack",
+     .title = "Extract or unpack an archive", .category = "files", .tags = "archive,extract,unzip,untar,unpack,decompress,zip,tar",
      .permission = TR_CONFIRM, .flags = TR_DESTRUCTIVE, .deadline_ms = 120000),
     TR_SCHEMA({
         "type": "object",
@@ -640,10 +640,10 @@ static tr_status archive_create(struct tr_call *call) {
     return in_utf8(call, pack);
 }
 TR_JSON_TOOL(archive_create,
-    ("Create an archive of files and folders. The ending of its name says the format: .tar, "
+    ("Create an archive: compress or pack files and folders into it. The ending of its name says the format: .tar, "
      ".tar.gz, .tgz, .tar.bz2, .tar.xz, .tar.zst or .zip. An existing file is never replaced. "
      "Folders are added with all that is in them; symbolic links are left out and counted.",
-     .title = "Create an archive", .category = "files", .tags = "archive,zip,tar,compress,pack",
+     .title = "Create an archive", .category = "files", .tags = "archive,create,zip,tar,compress,pack",
      .permission = TR_CONFIRM, .deadline_ms = 120000),
     TR_SCHEMA({
         "type": "object",

@@ -176,8 +176,8 @@ static tr_status document_text(struct tr_call *call) {
 #define READS (TR_READ_ONLY | TR_IDEMPOTENT)
 
 TR_JSON_TOOL(document_info,
-    ("Tell format, number of pages, slides or sheets, title and author of a PDF or office file (docx, "
-     "xlsx, pptx, odt, ods, odp).",
+    ("Tell the format, how many pages, slides or sheets it has, the title and the author of a PDF or "
+     "office file (docx, xlsx, pptx, odt, ods, odp).",
      .title = "About a document", .category = "documents", .tags = TAGS ",pages", .flags = READS,
      .result_schema = TR_SCHEMA({"type": "object", "properties": {
          "format": {"type": "string", "enum": ["pdf", "docx", "xlsx", "pptx", "odt", "ods", "odp"]},
@@ -193,10 +193,10 @@ TR_JSON_TOOL(document_info,
     }, "additionalProperties": false}))
 
 TR_JSON_TOOL(document_text,
-    ("Read the text of a PDF or office file (docx, xlsx, pptx, odt, ods, odp). Each page, slide or "
+    ("Read or extract the text of a PDF or office file (docx, xlsx, pptx, odt, ods, odp). Each page, slide or "
      "sheet begins with a line such as [page 3]; cells of a row are separated by tabs. A PDF of "
      "scanned pages has no text.",
-     .title = "Text of a document", .category = "documents", .tags = TAGS ",text,read", .flags = READS,
+     .title = "Text of a document", .category = "documents", .tags = TAGS ",text,read,extract", .flags = READS,
      .result_schema = TR_SCHEMA({"type": "object", "properties": {
          "format": {"type": "string", "enum": ["pdf", "docx", "xlsx", "pptx", "odt", "ods", "odp"]},
          "section": {"type": "string", "enum": ["page", "slide", "sheet"]},

@@ -438,9 +438,9 @@ TR_JSON_TOOL(read_text_file,
     }, "required": ["path"]}))
 
 TR_JSON_TOOL(read_media_file,
-    ("Read an image, a sound or any other file as base64, with the media type that its "
+    ("Read an image, audio or any other media file as base64, with the media type that its "
      "ending says. Only within the allowed directories.",
-     .title = "Read Media File", .category = "files", .tags = "file,read,image,audio,base64,binary",
+     .title = "Read Media File", .category = "files", .tags = "file,read,image,audio,sound,media,base64,binary",
      .flags = READS,
      .result_schema = TR_SCHEMA({"type": "object", "properties": {"content": {"type": "array", "items": {
          "type": "object", "properties": {
@@ -491,7 +491,7 @@ TR_JSON_TOOL(edit_file,
     }, "required": ["path", "edits"]}))
 
 TR_JSON_TOOL(create_directory,
-    ("Make a directory, and those above it that are missing; one that is there already is no "
+    ("Make a directory (a folder), and those above it that are missing; one that is there already is no "
      "error. Only within the allowed directories.",
      .title = "Create Directory", .category = "files", .tags = "directory,folder,create,mkdir",
      .flags = TR_IDEMPOTENT, .permission = TR_CONFIRM, .result_schema = RESULT_CONTENT),
@@ -552,18 +552,18 @@ TR_JSON_TOOL(search_files,
     }, "required": ["path", "pattern"]}))
 
 TR_JSON_TOOL(get_file_info,
-    ("Tell the size, times (in UTC), kind and permissions of a file or directory without "
+    ("Tell the size, times (in UTC, such as when it was modified), kind and permissions of a file or directory without "
      "reading it. Only within the allowed directories.",
-     .title = "Get File Info", .category = "files", .tags = "file,info,stat,size,time,permissions",
+     .title = "Get File Info", .category = "files", .tags = "file,info,stat,size,time,modified,permissions",
      .flags = READS, .result_schema = RESULT_CONTENT),
     TR_SCHEMA({"type": "object", "properties": {
         "path": {"type": "string", "description": "The file: absolute, or relative to an allowed directory"}
     }, "required": ["path"]}))
 
 TR_JSON_TOOL(list_allowed_directories,
-    ("List the directories that the other tools may use, with all below them; ask for it "
+    ("List the allowed directories: those that the other tools may access, with all below them; ask for it "
      "before the first path is given.",
-     .title = "List Allowed Directories", .category = "files", .tags = "directory,allowed,granted",
+     .title = "List Allowed Directories", .category = "files", .tags = "directory,folder,allowed,granted,access",
      .flags = READS, .result_schema = RESULT_CONTENT,
      TR_EXAMPLES(TR_EXAMPLE("{}", NULL))),
     TR_SCHEMA({"type": "object"}))

@@ -86,8 +86,9 @@ static tr_status git_diff_unstaged(struct tr_call *call) {
     return with_repository(call, changes_unstaged);
 }
 TR_JSON_TOOL(git_diff_unstaged,
-    ("Show the changes of the working tree that are not staged yet, as a patch.",
-     .title = "Unstaged changes", .category = "development", .tags = "git,version control,repository",
+    ("Show the unstaged changes of a repository, those of the working tree that are not staged yet, as "
+     "a patch.",
+     .title = "Unstaged changes", .category = "development", .tags = "git,version control,repository,show,diff,unstaged",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT),
     TR_SCHEMA({
         "type": "object",
@@ -106,7 +107,7 @@ static tr_status git_diff_staged(struct tr_call *call) {
 }
 TR_JSON_TOOL(git_diff_staged,
     ("Show the changes that are staged for the next commit, as a patch.",
-     .title = "Staged changes", .category = "development", .tags = "git,version control,repository",
+     .title = "Staged changes", .category = "development", .tags = "git,version control,repository,diff,staged",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT),
     TR_SCHEMA({
         "type": "object",
@@ -124,8 +125,8 @@ static tr_status git_diff(struct tr_call *call) {
     return with_repository(call, changes_against);
 }
 TR_JSON_TOOL(git_diff,
-    ("Show the differences between a branch or commit and the working tree, as a patch.",
-     .title = "Difference from a branch", .category = "development", .tags = "git,version control,repository",
+    ("Show the differences (diff) between a branch or commit and the working tree, as a patch.",
+     .title = "Difference from a branch", .category = "development", .tags = "git,version control,repository,diff,compare,branch,commit",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT),
     TR_SCHEMA({
         "type": "object",
@@ -164,8 +165,8 @@ static tr_status git_add(struct tr_call *call) {
     return with_repository(call, changes_add);
 }
 TR_JSON_TOOL(git_add,
-    ("Stage files for the next commit: new ones, changed ones, and those that were removed.",
-     .title = "Stage files", .category = "development", .tags = "git,version control,repository",
+    ("Stage (add) files for the next commit: new ones, changed ones, and those that were removed.",
+     .title = "Stage files", .category = "development", .tags = "git,version control,repository,add,stage,file",
      .permission = TR_CONFIRM,
      .flags = TR_IDEMPOTENT),
     TR_SCHEMA({
@@ -185,8 +186,8 @@ static tr_status git_reset(struct tr_call *call) {
     return with_repository(call, changes_reset);
 }
 TR_JSON_TOOL(git_reset,
-    ("Unstage all changes. The working tree stays as it is.",
-     .title = "Unstage all", .category = "development", .tags = "git,version control,repository",
+    ("Unstage all changes: take everything out of the next commit. The working tree stays as it is.",
+     .title = "Unstage all", .category = "development", .tags = "git,version control,repository,unstage,everything,reset",
      .permission = TR_CONFIRM,
      .flags = TR_DESTRUCTIVE | TR_IDEMPOTENT),
     TR_SCHEMA({
@@ -203,9 +204,9 @@ static tr_status git_log(struct tr_call *call) {
     return with_repository(call, history_log);
 }
 TR_JSON_TOOL(git_log,
-    ("Show the commits of the current branch, the newest first, perhaps only those between two "
-     "times.",
-     .title = "Commits", .category = "development", .tags = "git,version control,repository",
+    ("Show the log, or history: the last commits of the current branch, the newest first, perhaps "
+     "only those between two times.",
+     .title = "Last commits", .category = "development", .tags = "git,version control,repository,log,history,commits",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT),
     TR_SCHEMA({
         "type": "object",
@@ -249,7 +250,7 @@ static tr_status git_checkout(struct tr_call *call) {
 }
 TR_JSON_TOOL(git_checkout,
     ("Switch to a branch, tag or commit. Local changes that would be overwritten are an error.",
-     .title = "Switch to a branch", .category = "development", .tags = "git,version control,repository",
+     .title = "Switch to a branch", .category = "development", .tags = "git,version control,repository,branch,switch,checkout",
      .permission = TR_CONFIRM),
     TR_SCHEMA({
         "type": "object",
@@ -267,8 +268,8 @@ static tr_status git_show(struct tr_call *call) {
     return with_repository(call, history_show);
 }
 TR_JSON_TOOL(git_show,
-    ("Show a commit: who made it and when, its message, and what it changed.",
-     .title = "Show a commit", .category = "development", .tags = "git,version control,repository",
+    ("Show one commit: who made it and when, its message, and what it changed.",
+     .title = "Show a commit", .category = "development", .tags = "git,version control,show,commit",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT),
     TR_SCHEMA({
         "type": "object",
@@ -286,8 +287,8 @@ static tr_status git_branch(struct tr_call *call) {
     return with_repository(call, history_branch);
 }
 TR_JSON_TOOL(git_branch,
-    ("List branches, perhaps only those that have a commit, or that do not.",
-     .title = "List branches", .category = "development", .tags = "git,version control,repository",
+    ("List the branches that a repository has, perhaps only those that have a commit, or that do not.",
+     .title = "List branches", .category = "development", .tags = "git,version control,repository,branches,list",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT),
     TR_SCHEMA({
         "type": "object",

@@ -239,7 +239,7 @@ static struct tr_array hash_uuid(struct tr_call *call, enum uuid_version version
 TR_TOOL(hash_digest,
     ("Compute the SHA-256, SHA-512 or BLAKE2b (64 bytes) digest of a text or of bytes, such as to compare "
      "contents or to check a download. Not for passwords. Use hash_hmac if a key is involved.",
-     .title = "Digest", .category = "data", .tags = "hash,digest,checksum,sha256,sha512,blake2b,integrity",
+     .title = "Digest, checksum", .category = "data", .tags = "hash,digest,checksum,sha256,sha512,blake2b,integrity",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT, .result_description = "The digest in the format asked for",
      TR_EXAMPLES(TR_EXAMPLE(TR_SCHEMA({"text": "abc"}),
          "\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\""))),
@@ -265,8 +265,8 @@ TR_TOOL(hash_hmac,
     (TR_ENUM(form), format, "How the code is written", TR_DEFAULT("hex")))
 
 TR_TOOL(hash_encode,
-    ("Write a text or bytes as hex, base64 (with padding) or base64url (without).",
-     .title = "Encode bytes", .category = "data", .tags = "base64,base64url,hex,encode",
+    ("Encode a text or bytes: write them as hex, base64 (with padding) or base64url (without).",
+     .title = "Encode as base64 or hex", .category = "data", .tags = "base64,base64url,hex,encode",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT, .result_description = "The encoded bytes",
      TR_EXAMPLES(TR_EXAMPLE(TR_SCHEMA({"text": "Köln"}), "\"S8O2bG4=\""))),
     TR_STRING, TR_CALL,
@@ -275,9 +275,9 @@ TR_TOOL(hash_encode,
     (TR_ENUM(form), format, "The form to write", TR_DEFAULT("base64")))
 
 TR_TOOL(hash_decode,
-    ("Read bytes that are written as hex, base64 (with padding) or base64url (without), and show them as "
+    ("Decode bytes that are given as hex, base64 (with padding) or base64url (without), and show them as "
      "text if they are text. White space between them is ignored.",
-     .title = "Decode bytes", .category = "data", .tags = "base64,base64url,hex,decode",
+     .title = "Decode base64 or hex", .category = "data", .tags = "base64,base64url,hex,decode",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT,
      TR_EXAMPLES(TR_EXAMPLE(TR_SCHEMA({"encoded": "S8O2bG4="}),
          TR_SCHEMA({"text": "Köln", "data": "S8O2bG4=", "size": 5})))),

@@ -232,8 +232,8 @@ static tr_status image_write(struct tr_call *call) {
 #define READS (TR_READ_ONLY | TR_IDEMPOTENT)
 
 TR_JSON_TOOL(image_info,
-    ("Tell format, size in pixels, colors, frames and orientation of an image, without decoding it.",
-     .title = "About an image", .category = "image", .tags = TAGS ",size,format,exif", .flags = READS,
+    ("Tell the format, width and height in pixels, colors, frames and orientation of an image, without decoding it.",
+     .title = "About an image", .category = "image", .tags = TAGS ",info,size,width,height,format,exif", .flags = READS,
      .result_schema = TR_SCHEMA({"type": "object", "properties": {
          "format": {"type": "string", "enum": ["png", "jpeg", "webp", "gif"]},
          "width": {"type": "integer", "description": "Pixels, as it is shown upright"},
@@ -281,7 +281,7 @@ TR_JSON_TOOL(image_resize,
     }, "additionalProperties": false}))
 
 TR_JSON_TOOL(image_crop,
-    ("Show a part of an image in full detail. To save it as a file use image_write.",
+    ("Crop an image: cut out a part of it and show that in full detail. To save it as a file use image_write.",
      .title = "Crop an image", .category = "image", .tags = TAGS ",crop,cut,zoom", .flags = READS,
      TR_EXAMPLES(TR_EXAMPLE("{\"data\": \"" DOT "\", \"left\": 0, \"top\": 0, \"width\": 1, \"height\": 1}", NULL))),
     TR_SCHEMA({"type": "object", "properties": {
@@ -308,7 +308,7 @@ TR_JSON_TOOL(image_thumbnail,
     }, "additionalProperties": false}))
 
 TR_JSON_TOOL(image_write,
-    ("Write an image file made of another one: cut to a part, then scaled, in the format that the "
+    ("Save an image as a file, made of another one: cut to a part, then scaled, in the format that the "
      "ending of output says; upright, in sRGB and without metadata unless they are kept.",
      .title = "Write an image", .category = "image", .tags = TAGS ",save,write,resize,convert,crop",
      .permission = TR_CONFIRM, .flags = TR_DESTRUCTIVE | TR_IDEMPOTENT,

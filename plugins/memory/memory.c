@@ -182,10 +182,10 @@ static tr_status open_nodes(struct tr_call *call) {
     "success": {"type": "boolean"}, "message": {"type": "string"}}, "required": ["success", "message"]})
 
 TR_JSON_TOOL(create_entities,
-    ("Remember new people, things or ideas: entities of the knowledge graph, each with a name, a type "
+    ("Remember something: new people, things or ideas, as entities of the knowledge graph, each with a name, a type "
      "and what is known of it. One whose name is there already stays as it is; add_observations adds "
      "to it. Returns those that are new.",
-     .title = "Create Entities", .category = "memory", .tags = "memory,remember,entity,knowledge,graph",
+     .title = "Create Entities", .category = "memory", .tags = "memory,remember,entity,person,thing,knowledge,graph",
      .result_schema = OBJECT_OF("entities", ENTITIES)),
     OBJECT_OF("entities", ENTITIES))
 
@@ -197,9 +197,9 @@ TR_JSON_TOOL(create_relations,
     OBJECT_OF("relations", RELATIONS))
 
 TR_JSON_TOOL(add_observations,
-    ("Remember more about entities that the knowledge graph has already: facts that it does not have "
-     "yet. Returns what is new of each.",
-     .title = "Add Observations", .category = "memory", .tags = "memory,remember,observation,fact,graph",
+    ("Remember more about an entity that the knowledge graph has already: note observations, facts "
+     "that it does not have yet. Returns what is new of each.",
+     .title = "Add Observations", .category = "memory", .tags = "memory,remember,observation,fact,note,knowledge,graph",
      .result_schema = TR_SCHEMA({"type": "object", "properties": {"results": {"type": "array", "items": {
          "type": "object", "properties": {
              "entityName": {"type": "string"},
@@ -212,17 +212,16 @@ TR_JSON_TOOL(add_observations,
         }, "required": ["entityName", "contents"]}}}, "required": ["observations"]}))
 
 TR_JSON_TOOL(delete_entities,
-    ("Forget entities, what is known of them, and all relations with them. A name that is not there is "
-     "no error.",
-     .title = "Delete Entities", .category = "memory", .tags = "memory,forget,delete,entity",
+    ("Forget (delete) entities and all that is known about them. A name that is not there is no error.",
+     .title = "Delete Entities", .category = "memory", .tags = "memory,forget,delete,remove,entity,knowledge,graph",
      .flags = TR_DESTRUCTIVE | TR_IDEMPOTENT, .permission = TR_CONFIRM, .result_schema = DONE),
     TR_SCHEMA({"type": "object", "properties": {
         "entityNames": {"type": "array", "items": {"type": "string"}, "description": "Their names"}
     }, "required": ["entityNames"]}))
 
 TR_JSON_TOOL(delete_observations,
-    ("Forget some of what is known of entities. What is not there is no error.",
-     .title = "Delete Observations", .category = "memory", .tags = "memory,forget,delete,observation,fact",
+    ("Forget (delete) observations: some of what is known of entities. What is not there is no error.",
+     .title = "Delete Observations", .category = "memory", .tags = "memory,forget,delete,remove,observation,fact,knowledge,graph",
      .flags = TR_DESTRUCTIVE | TR_IDEMPOTENT, .permission = TR_CONFIRM, .result_schema = DONE),
     TR_SCHEMA({"type": "object", "properties": {"deletions": {"type": "array", "description": "What to forget of which entity", "items": {
         "type": "object", "properties": {
@@ -231,30 +230,31 @@ TR_JSON_TOOL(delete_observations,
         }, "required": ["entityName", "observations"]}}}, "required": ["deletions"]}))
 
 TR_JSON_TOOL(delete_relations,
-    ("Forget relations between entities, which stay. What is not there is no error.",
-     .title = "Delete Relations", .category = "memory", .tags = "memory,forget,delete,relation",
+    ("Forget (delete) relations between entities, which stay. What is not there is no error.",
+     .title = "Delete Relations", .category = "memory", .tags = "memory,forget,delete,remove,relation,knowledge,graph",
      .flags = TR_DESTRUCTIVE | TR_IDEMPOTENT, .permission = TR_CONFIRM, .result_schema = DONE),
     OBJECT_OF("relations", RELATIONS))
 
 TR_JSON_TOOL(read_graph,
-    ("Recall everything: all entities and relations of the knowledge graph. Of a large one, "
-     "search_nodes gives a part.",
-     .title = "Read Graph", .category = "memory", .tags = "memory,recall,graph,all",
+    ("Recall all that was remembered: the whole knowledge graph. Of a large one, search_nodes gives "
+     "a part.",
+     .title = "Read Graph", .category = "memory", .tags = "memory,recall,everything,whole,graph",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT, .result_schema = GRAPH),
     TR_SCHEMA({"type": "object"}))
 
 TR_JSON_TOOL(search_nodes,
-    ("Recall the entities whose name, type or facts have a text, in capitals or not, and the relations "
-     "with them.",
-     .title = "Search Nodes", .category = "memory", .tags = "memory,recall,search,find,entity",
+    ("Search the knowledge graph: recall the entities whose name, type or facts have a text, in "
+     "capitals or not, and the relations with them.",
+     .title = "Search Nodes", .category = "memory", .tags = "memory,recall,search,find,entity,knowledge,graph",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT, .result_schema = GRAPH),
     TR_SCHEMA({"type": "object", "properties": {
         "query": {"type": "string", "description": "The text; an empty one is in all of them"}
     }, "required": ["query"]}))
 
 TR_JSON_TOOL(open_nodes,
-    ("Recall entities by their names, and the relations with them. A name that is not there is no error.",
-     .title = "Open Nodes", .category = "memory", .tags = "memory,recall,entity,name",
+    ("Read entities of the knowledge graph by their names, and the relations with them. A name that is "
+     "not there is no error.",
+     .title = "Open Nodes", .category = "memory", .tags = "memory,recall,open,entity,name,knowledge,graph",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT, .result_schema = GRAPH),
     TR_SCHEMA({"type": "object", "properties": {
         "names": {"type": "array", "items": {"type": "string"}, "description": "Their names"}

@@ -235,11 +235,11 @@ static tr_status process_programs(struct tr_call *call) {
 
 /* clang-format off */
 TR_JSON_TOOL(process_run,
-    ("Run a program with arguments and wait for its end. There is no shell: no pipes, wildcards, "
+    ("Run or start a program with arguments and wait for its end. There is no shell: no pipes, wildcards, "
      "variables or redirections; each argument reaches the program as it is. Only programs that an "
      "administrator allows can run: process_programs lists them. A program that fails is no failure "
      "of the call: look at exit_status and stderr.",
-     .title = "Run a program", .category = "system", .tags = "program,command,execute,run",
+     .title = "Run a program", .category = "system", .tags = "program,command,execute,run,start",
      .permission = TR_DANGEROUS, .flags = TR_DESTRUCTIVE | TR_OPEN_WORLD, .deadline_ms = 610000,
      .result_schema = TR_SCHEMA({"type": "object", "properties": {
          "exit_status": {"type": "integer", "description": "Of a program that ended by itself; 0 is success"},
@@ -263,7 +263,7 @@ TR_JSON_TOOL(process_run,
     }, "required": ["program"], "additionalProperties": false}))
 
 TR_JSON_TOOL(process_programs,
-    ("List the programs that process_run can run, and the folders in which they can work.",
+    ("List the programs that are allowed to be run by process_run, and the folders in which they can work.",
      .title = "Allowed programs", .category = "system", .tags = "program,command",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT,
      .result_schema = TR_SCHEMA({"type": "object", "properties": {

@@ -155,12 +155,12 @@ static tr_status sequentialthinking(struct tr_call *call) {
 
 /* clang-format off */
 TR_JSON_TOOL(sequentialthinking,
-    ("Think a hard problem through in numbered steps, one a call: plan, analyse, doubt, revise an earlier "
+    ("Think about a hard problem step by step, in a sequence of numbered thoughts, one a call: plan, analyse, doubt, revise an earlier "
      "thought (isRevision, revisesThought), or try another way from one (branchFromThought, branchId). "
      "totalThoughts is an estimate that may change at any time. Go on while nextThoughtNeeded is true; "
      "state a hypothesis, check it against the steps, and end with one answer. Returns how many thoughts "
      "there were and the branches.",
-     .title = "Sequential Thinking", .category = "thinking", .tags = "think,reason,plan,step,reflect",
+     .title = "Sequential Thinking", .category = "thinking", .tags = "think,thought,problem,reason,plan,step,sequence,reflect",
      TR_EXAMPLES(TR_EXAMPLE(TR_SCHEMA({"thought": "First find out what is asked.", "nextThoughtNeeded": true,
                                        "thoughtNumber": 1, "totalThoughts": 3}), NULL)),
      .result_schema = TR_SCHEMA({"type": "object", "properties": {

@@ -402,7 +402,7 @@ static tr_status sqlite_schema(struct tr_call *call) {
 #define OBJECT(members, required) "{\"type\":\"object\",\"properties\":{" members "},\"required\":[" required "],\"additionalProperties\":false}"
 
 TR_JSON_TOOL(sqlite_query,
-    ("Run one SQL query on an SQLite database and get its rows. It cannot change anything. See sqlite_schema first "
+    ("Run one SQL query (select) on an SQLite database and get its rows. It cannot change anything. See sqlite_schema first "
      "for the tables. The result can be drawn by the chart tools.",
      .title = "Query SQLite", .category = "data", .tags = "sqlite,sql,database,query,select,table",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT, .deadline_ms = 25000,
@@ -423,9 +423,9 @@ TR_JSON_TOOL(sqlite_query,
         TIMEOUT, "\"path\",\"sql\""))
 
 TR_JSON_TOOL(sqlite_execute,
-    ("Change an SQLite database: insert, update, delete, create and drop. All statements of a call are done, or none. "
+    ("Change an SQLite database: insert, update or delete rows, create or drop tables. All statements of a call are done, or none. "
      "Use sqlite_query to read.",
-     .title = "Change SQLite", .category = "data", .tags = "sqlite,sql,database,insert,update,delete,create",
+     .title = "Change SQLite", .category = "data", .tags = "sqlite,sql,database,insert,update,delete,create,row,table",
      .flags = TR_DESTRUCTIVE, .permission = TR_CONFIRM, .deadline_ms = 25000,
      .result_schema = TR_SCHEMA({
          "type": "object",

@@ -174,9 +174,9 @@ static tr_status web_search(struct tr_call *call) {
 
 /* clang-format off */
 TR_JSON_TOOL(web_search,
-    ("Search the web and return titles, addresses and short extracts of the pages that were found. "
+    ("Search the web, the internet, and return titles, addresses and short extracts of the pages that were found. "
      "Read a page whole with fetch.",
-     .title = "Search the web", .category = "web", .tags = "search,web,internet,find,query",
+     .title = "Search the web", .category = "web", .tags = "search,web,internet,find,query,news",
      .flags = TR_READ_ONLY | TR_OPEN_WORLD),
     TR_SCHEMA({
         "type": "object",
