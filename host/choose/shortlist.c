@@ -195,18 +195,34 @@ static double history_of(const struct shortlisting *listing, uint64_t uid) {
 }
 
 /* Less than this says too little of what the text wants. */
-#define HELD_MIN 0.5
+#define HELD_MIN  0.5
+/* Of a tool that was not granted what it needs: nobody has said that it is not to be found. */
+#define NEEDS_MIN 0.4
 
-/* With this share of the match of the tool that is disabled or less, the best that can run is
+/* With this share of the match of the tool that cannot run or less, the best that can run is
  * another one than is meant. */
 #define HELD_CLEARLY 0.85
 
-/* Remember a tool that cannot run, if it is the best match. */
+/* Remember a tool that cannot run, if it is the best match. The next best takes the place of one
+ * that rests or was said to be wrong, but not of one that only was not granted what it needs: who
+ * reads a file does not mean a table. */
 static void hold(struct shortlist *shortlist, struct toolrack_tool *tool,
                  const struct match_hit *hit) {
-    if (shortlist->count == 0 && shortlist->held == NULL && hit->score >= HELD_MIN) {
+    bool needs = toolrack_tool_state(tool) == TOOLRACK_STATE_NEEDS;
+    double least = needs ? NEEDS_MIN : HELD_MIN;
+    if (shortlist->count == 0 && shortlist->held == NULL && hit->score >= least) {
         shortlist->held = toolrack_tool_ref(tool);
+        shortlist->held_score = needs ? hit->score : 0;
     }
+}
+
+static double best_score(const struct shortlist *shortlist) {
+    double best = 0;
+    for (size_t i = 0; i < shortlist->count; i++) {
+        double score = shortlist->items[i].hit.score;
+        best = score > best ? score : best;
+    }
+    return best;
 }
 
 /* Add a hit, unless it is left out. */
@@ -290,11 +306,7 @@ static int find_disabled(const struct shortlisting *listing, struct shortlist *s
                          struct toolrack_error *err) {
     struct match_hit hit;
     size_t count = 0;
-    double best = 0;
-    for (size_t i = 0; i < shortlist->count; i++) {
-        double score = shortlist->items[i].hit.score;
-        best = score > best ? score : best;
-    }
+    double best = best_score(shortlist);
     int code = indexed_find(listing->choose->indexed,
                             &(struct indexed_query){.text = listing->query->text,
                                                     .length = listing->query->length,
@@ -305,9 +317,11 @@ static int find_disabled(const struct shortlisting *listing, struct shortlist *s
                             &hit, 1, &count, err);
     if (code == 0 && count > 0 && hit.score > HELD_MIN && hit.score > best) {
         toolrack_tool_unref(shortlist->held);
-        shortlist->held_clearly = best <= HELD_CLEARLY * hit.score;
+        shortlist->held_score = hit.score;
         shortlist->held = indexed_tool(listing->choose->indexed, hit.id);
     }
+    shortlist->held_clearly =
+            shortlist->held_score > 0 && best <= HELD_CLEARLY * shortlist->held_score;
     return code;
 }
 

@@ -31,6 +31,7 @@ struct shortlist {
     size_t count;
     bool none;                  /**< of this very text the principal said that no tool is right */
     struct toolrack_tool *held; /**< matches better than all others and cannot run; NULL: none */
+    double held_score;          /**< how well; 0: another may take its place */
     bool held_clearly;          /**< that matches so much better that no other is meant */
     struct embedded embedded;   /**< what the embeddings model was asked, if one was */
 };

@@ -465,7 +465,7 @@ static tr_status csv_join(struct tr_call *call) {
     "\"matched\":{\"type\":\"integer\",\"description\":\"Rows that fit the conditions\"}", ",\"types\",\"total\",\"matched\"")
 
 TR_JSON_TOOL(csv_read,
-    ("Read rows of a CSV text or file: names and types of its columns, how many rows it has, and some of them. "
+    ("Read rows of CSV, as a table: names and types of its columns, how many rows it has, and some of them. "
      "Use it first to see what a file has; csv_filter and csv_aggregate answer questions about it.",
      .title = "Read CSV", .category = "data", .tags = "csv,tsv,table,read,spreadsheet,columns,rows",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT, .result_schema = ROWS_RESULT,

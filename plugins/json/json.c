@@ -257,7 +257,7 @@ TR_JSON_TOOL(json_query,
     ("Select, reshape and compute from a JSON document by a jq filter, such as `.items[] | select(.price > 10) | "
      ".name` or `map(.price) | add`. Gives all results of the filter, in order. Use it instead of reading a "
      "large document yourself.",
-     .title = "Query JSON", .category = "data", .tags = "json,jq,query,filter,select,transform",
+     .title = "Query JSON", .category = "data", .tags = "json,jq,query,filter,transform",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT, .deadline_ms = 25000,
      .result_schema = TR_SCHEMA({
          "type": "object",

@@ -169,6 +169,7 @@ static const struct bundled_sentence bundled_sentences[] = {
         {"sqlite_explain", "explain how SQLite would run the query"},
         {"sqlite_explain", "explain the query plan of select * from users in shop.db"},
         {"sqlite_query", "query the database shop.db: select 1"},
+        {"sqlite_query", "query the table users of the SQLite database shop.db"},
         {"sqlite_query", "run the SQL query \"select * from users\" on shop.db"},
         {"sqlite_schema", "list the tables of the database shop.db"},
         {"sqlite_schema", "show the schema of the SQLite database shop.db"},
