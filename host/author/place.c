@@ -126,8 +126,8 @@ static void write_configuration(const struct session *session, bool in_process, 
         buf_printf(out,
                    ": {\"backoff_ms\": 1, \"backoff_max_ms\": 1, \"crashes\": 16, "
                    "\"crashes_window_ms\": 1, \"grace_ms\": 100, \"workers\": 1, \"start_ms\": %u, "
-                   "\"allow\": [",
-                   session->timeout_ms * 2);
+                   "\"isolation\": \"%s\", \"allow\": [", /* also of one that needs a worker */
+                   session->timeout_ms * 2, in_process ? "none" : "process");
         for (size_t i = 0; i < options->grant_count; i++) {
             buf_add_text(out, i > 0 ? ", " : "");
             buf_add_json_string(out, options->grants[i], strlen(options->grants[i]));

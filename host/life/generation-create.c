@@ -54,12 +54,32 @@ static int judge_exposure(const struct generation *generation,
     return 0;
 }
 
-static int judge_isolation(const struct generation *generation, struct toolrack_error *err) {
-    return generation->is_isolated || !generation->all->options->require_sandbox
-                   ? 0
-                   : error_set(err, TOOLRACK_E_REFUSED,
-                               "the sandbox is required, and the plugin would run with isolation "
-                               "\"none\": without any");
+/* Of a plugin that needs a worker, only its own policy decides otherwise: what is said of all
+ * plugins of a folder or of an app was not said with it in mind. */
+static int judge_isolation(const struct generation *generation, const struct tr_plugin *plugin,
+                           struct toolrack_error *err) {
+    const struct life_options *options = generation->all->options;
+    if (generation->is_isolated) {
+        return 0;
+    }
+    if (options->require_sandbox) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "the sandbox is required, and the plugin would run with isolation "
+                         "\"none\": without any");
+    }
+    if ((plugin->flags & TR_NEEDS_WORKER) == 0) {
+        return 0;
+    }
+    if (!generation->policy.isolation_is_own) {
+        return error_set(err, TOOLRACK_E_REFUSED,
+                         "only the sandbox of a worker keeps the plugin within what it is granted, "
+                         "and it would run with isolation \"none\": without any");
+    }
+    log_line(
+            options->log, LOG_WARNING, plugin->id,
+            "runs with isolation \"none\", as its policy says, though only the sandbox of a worker "
+            "keeps it within what it is granted");
+    return 0;
 }
 
 /* Log what is allowed and yet not granted, but not what a placeholder leaves open. */
@@ -183,7 +203,7 @@ int generation_create(struct generations *all, const struct generation_source *s
         code = judge_exposure(generation, source, err);
     }
     if (code == 0) {
-        code = judge_isolation(generation, err);
+        code = judge_isolation(generation, source->desc->plugin, err);
     }
     if (code == 0) {
         tell_refusals(generation, source->desc->plugin->id);

@@ -188,6 +188,7 @@ int policy_make(const struct policy_options *options, struct arena *arena, struc
     struct config_policy asked;
     config_policy(options->config, options->desc->plugin->id, &asked);
     *ret = (struct policy){.isolation = choose_isolation(options, &asked),
+                           .isolation_is_own = asked.isolation != ISOLATION_UNSTATED,
                            .pin = choose_pin(options, &asked),
                            .keep = asked.keep,
                            .goes_back = asked.goes_back,

@@ -37,6 +37,7 @@ struct policy_capability {
 
 struct policy {
     enum isolation isolation;
+    bool isolation_is_own; /* stated for this plugin by its id */
     enum pin_policy pin;
     struct sandbox_policy sandbox;
     const char *const *environment; /* NULL-terminated */

@@ -36,7 +36,7 @@ struct descriptor_memory {
 };
 
 #define PLUGIN_FLAGS_KNOWN \
-    (TR_THREAD_SAFE | TR_STARTS_THREADS | TR_PLUGIN_RESOURCES | TR_PLUGIN_PROMPTS)
+    (TR_THREAD_SAFE | TR_STARTS_THREADS | TR_PLUGIN_RESOURCES | TR_PLUGIN_PROMPTS | TR_NEEDS_WORKER)
 
 #define W(field) RECORD_WORD(struct tr_plugin, field)
 static const struct record_shape plugin_shape = {

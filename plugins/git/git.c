@@ -307,7 +307,7 @@ TR_JSON_TOOL(git_branch,
     }))
 
 TR_PLUGIN(("git", .description = "Works with git repositories in one granted folder",
-           .vendor = "toolrack", .license = "MIT", .flags = TR_THREAD_SAFE, .open = open_git,
+           .vendor = "toolrack", .license = "MIT", .flags = TR_THREAD_SAFE | TR_NEEDS_WORKER, .open = open_git,
            .close = close_git,
            TR_CAPABILITIES(TR_READS("${workspace}"), TR_WRITES("${workspace}"))),
           "1.0.0", git_status, git_diff_unstaged, git_diff_staged, git_diff, git_commit, git_add, git_reset, git_log, git_create_branch, git_checkout, git_show, git_branch)

@@ -275,7 +275,8 @@ TR_JSON_TOOL(process_programs,
 /* clang-format on */
 
 TR_PLUGIN(("process", .description = "Programs that an administrator allows, without a shell",
-           .vendor = "toolrack", .license = "MIT", .open = open_process, .close = place_close_roots,
+           .vendor = "toolrack", .license = "MIT", .flags = TR_NEEDS_WORKER, .open = open_process,
+           .close = place_close_roots,
            TR_CAPABILITIES(
                    TR_SPAWNS("${setting:programs/0}"), TR_MAY_SPAWN("${setting:programs/1}"),
                    TR_MAY_SPAWN("${setting:programs/2}"), TR_MAY_SPAWN("${setting:programs/3}"),

@@ -79,6 +79,19 @@ static void what_ignores_a_signal_is_told_and_ends_with_the_worker(void **state)
     AWAIT(!is_running(mark));
 }
 
+/* Programs have the rights of who starts them: without a worker those of the host. */
+static void only_its_own_policy_leaves_the_sandbox_out(void **state) {
+    (void)state;
+    e2e_write("toolrack.json", "{\"isolation\": \"none\"}");
+    EXPECT_JSON(RUN_WITH({.bare = true}, "--config", "toolrack.json", "--plugins",
+                         getenv("E2E_BUNDLED"), "why", "process", "--json"),
+                0, "/refused/0/rule", "\"sandbox-required\"");
+    e2e_write("toolrack.json", "{\"policies\": {\"process\": {\"isolation\": \"none\"}}}");
+    EXPECT(RUN_WITH({.bare = true}, "--config", "toolrack.json", "--plugins", getenv("E2E_BUNDLED"),
+                    "call", "process_programs", "{}"),
+           0, "{\"programs\":[]*", "toolrack: warning: process: runs with isolation \"none\"*");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, e2e_setup, e2e_teardown)
 
 /* More than a pipe holds, so that some of it is written when nobody reads any more. */
@@ -100,6 +113,7 @@ int main(void) {
             TEST(all_ends_after_the_deadline),
             TEST(what_ignores_a_signal_is_told_and_ends_with_the_worker),
             TEST(input_that_nobody_reads_harms_nothing),
+            TEST(only_its_own_policy_leaves_the_sandbox_out),
     };
     return cmocka_run_group_tests_name("process", tests, NULL, NULL);
 }

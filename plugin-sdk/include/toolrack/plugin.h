@@ -28,8 +28,8 @@
  *
  * Changes, newest first:
  *        2026-11-29  flags in struct tr_capability, which was reserved: TR_MAY_READ() and the like;
- *                    toolrack/ext/paths.h. Hosts without them take what they know, so the number
- *                    is the same
+ *                    toolrack/ext/paths.h; TR_NEEDS_WORKER. Hosts without them take what they
+ *                    know, so the number is the same
  *   1.5  2026-11-28  get_all() in struct tr_call_api, struct tr_argument: tr_get_all()
  *   1.4  2026-11-23  inputs() in struct tr_call_api: tr_inputs(), tr_ask_as(), tr_ask_url(),
  *                    tr_sample(), tr_roots(); reply_content() and reply_link(); icons in struct
@@ -300,7 +300,12 @@ enum tr_plugin_flags {
     /* Since 1.4: it has these extensions. The host calls get_extension() once for each after it was
      * loaded, before open(). */
     TR_PLUGIN_RESOURCES = 1 << 2, /**< toolrack/ext/resources.h */
-    TR_PLUGIN_PROMPTS = 1 << 3    /**< toolrack/ext/prompts.h */
+    TR_PLUGIN_PROMPTS = 1 << 3,   /**< toolrack/ext/prompts.h */
+    /* Only the sandbox of a worker keeps its tools within what the plugin was granted: a library
+     * opens by a path what another process may exchange meanwhile, or it starts programs. The host
+     * refuses to run it in its own process, unless the configuration says so for this plugin by its
+     * id. A host that does not know the flag ignores it. */
+    TR_NEEDS_WORKER = 1 << 4
 };
 
 /** The descriptor. Constant data: every pointer in it points to constant data in the same file, or
