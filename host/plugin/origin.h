@@ -2,9 +2,10 @@
  *
  * An id is what a plugin says of itself, so it proves nothing. What an administrator decided about
  * a plugin is therefore bound to its identity: the id and the origin. The origin is the trust and
- * the folder, without symbolic links: "community:/opt/tools". Three origins have no folder:
+ * the folder, without symbolic links: "community:/opt/tools". Four origins have no folder:
  * "builtin", the folder that came with toolrack, wherever it is installed; "configuration", the
- * definitions of toolrack.json; and "app", what the embedding app registers. */
+ * definitions of toolrack.json; "app", what the embedding app registers; and "remote", what runs
+ * elsewhere: tools of other hosts and of MCP servers, whose ids say of which. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,6 +17,7 @@
 #define ORIGIN_BUILTIN       "builtin"
 #define ORIGIN_CONFIGURATION "configuration"
 #define ORIGIN_APP           "app"
+#define ORIGIN_REMOTE        "remote"
 
 /** The origin of the plugins in a folder, in the arena; NULL when out of memory.
  * @param real  its path without symbolic links; of a folder that does not exist, as it is written.
