@@ -10,6 +10,8 @@
 #include <time.h>
 #include <toolrack/plugin.h>
 
+#include "base/hidden.h"
+
 #include "../shared/http.h"
 #include "charset.h"
 #include "markdown.h"
@@ -254,6 +256,27 @@ static tr_status reply_part(struct tr_call *call, const char *prefix, const char
                           part.start, more);
 }
 
+/* Leave out, in place, what no reader sees: hidden characters, such as tags that spell a text for a
+ * model only, and control characters, with which a text could act on a terminal. The new length. */
+static size_t strip_unseen(char *text, size_t length) {
+    size_t out = 0;
+    for (size_t at = 0; at < length;) {
+        size_t size = 0;
+        size_t found = at + hidden_find(text + at, length - at, &size, NULL);
+        for (; at < found; at++) {
+            unsigned char byte = (unsigned char)text[at];
+            bool is_c1 = byte == 0xc2 && at + 1 < found && (unsigned char)text[at + 1] < 0xa0;
+            at += is_c1;
+            if (!is_c1 && byte != 0x7f && (byte >= ' ' || strchr("\t\n\r", byte) != NULL)) {
+                text[out++] = text[at];
+            }
+        }
+        at = found + size;
+    }
+    text[out] = '\0';
+    return out;
+}
+
 /* Converting ends with the call, and after a while: gumbo takes quadratic time for a tree that is
  * very deep. */
 struct conversion {
@@ -303,6 +326,7 @@ static tr_status reply_page(struct tr_call *call, const char *url, const struct 
                        "content:\n",
                        reply->type);
     }
+    length = strip_unseen(text, length);
     tr_status status = reply_part(call, prefix, url, text, length);
     free(text);
     return status;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "look.h"
 #include "page.h"
 #include "writer.h"
 
@@ -182,45 +183,6 @@ enum entry {
     ENTRY_CELL,
 };
 
-/* Whether a style makes its element invisible. What the page's own sheets hide is not known. */
-static bool hides(const char *style) {
-    static const char *const hiding[][2] = {{"display", "none"},
-                                            {"visibility", "hidden"},
-                                            {"visibility", "collapse"},
-                                            {"opacity", "0"},
-                                            {"font-size", "0"}};
-    const char *spaces = " \t\r\n\f";
-    for (; *style != '\0'; style += strcspn(style, ";"), style += *style == ';') {
-        style += strspn(style, spaces);
-        size_t length = strcspn(style, " \t\r\n\f:;");
-        const char *value = style + length + strspn(style + length, spaces);
-        if (*value != ':') {
-            continue;
-        }
-        value += 1 + strspn(value + 1, spaces);
-        /* 0, 0.0 and 0px, but not 0.5 */
-        size_t zeros = strspn(value, "0.");
-        bool is_zero = zeros > 0 && zeros == strspn(value, "0123456789.");
-        for (size_t i = 0; i < sizeof hiding / sizeof *hiding; i++) {
-            if (strlen(hiding[i][0]) == length && strncasecmp(style, hiding[i][0], length) == 0 &&
-                (*hiding[i][1] == '0'
-                         ? is_zero
-                         : strncasecmp(value, hiding[i][1], strlen(hiding[i][1])) == 0)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* What a reader of the page does not see; who wrote it may want only a model to read it. */
-static bool is_hidden(const GumboNode *node) {
-    const char *style = page_attribute(node, "style");
-    const char *aria = page_attribute(node, "aria-hidden");
-    return page_attribute(node, "hidden") != NULL || (aria != NULL && strcmp(aria, "true") == 0) ||
-           (style != NULL && hides(style));
-}
-
 static bool is_left_out(const GumboNode *node) {
     switch (node->v.element.tag) {
     case GUMBO_TAG_HEAD:
@@ -243,7 +205,7 @@ static bool is_left_out(const GumboNode *node) {
     case GUMBO_TAG_INPUT:
     case GUMBO_TAG_TEXTAREA:
     case GUMBO_TAG_DATALIST: return true;
-    default: return is_hidden(node);
+    default: return look_hides(node);
     }
 }
 

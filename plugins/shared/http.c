@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define CONNECT_TIMEOUT_MS 10000L
+#define HEADERS_MAX        ((size_t)256 << 10) /* bytes, of one answer */
 /* Servers of other protocols, which may take lines of HTTP for their own, listen below this. */
 #define PORT_FREE_MIN      1024
 
@@ -20,6 +21,7 @@ struct http {
     size_t capacity;          /* of its body */
     char refused[160];        /* the address that was refused last, and why; or "" */
     bool is_allowed;          /* another one of the name was allowed */
+    size_t header_length;
     char curl_message[CURL_ERROR_SIZE];
 };
 
@@ -59,6 +61,14 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *user) {
     reply->length += more;
     reply->body[reply->length] = '\0';
     return more;
+}
+
+/* libcurl limits one line only. */
+static size_t take_header(char *bytes, size_t size, size_t count, void *user) {
+    struct http *http = user;
+    (void)bytes;
+    http->header_length += size * count;
+    return http->header_length > HEADERS_MAX ? 0 : size * count;
 }
 
 static int see_progress(void *user, curl_off_t total, curl_off_t now, curl_off_t up_total,
@@ -188,6 +198,8 @@ static bool set_options(struct http *http, const char *url, struct curl_slist *h
            curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, http) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_WRITEDATA, http) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_HEADERDATA, http) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, see_progress) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_XFERINFODATA, http) == CURLE_OK &&
@@ -216,6 +228,15 @@ static bool explain(struct http *http, const char *url, CURLcode code) {
         (void)snprintf(what, sizeof what, "has more than %llu bytes, the most that is fetched",
                        (unsigned long long)http->policy->bytes_max);
         return fail(reply, HTTP_TOO_LARGE, url, what);
+    }
+    if (http->header_length > HEADERS_MAX) {
+        (void)snprintf(what, sizeof what, "has headers of more than %zu KiB, the most that is read",
+                       HEADERS_MAX >> 10);
+        return fail(reply, HTTP_TOO_LARGE, url, what);
+    }
+    if (code == CURLE_OUT_OF_MEMORY && http->is_allowed) { /* libcurl's name for both */
+        return fail(reply, HTTP_FAILED, url,
+                    "cannot be fetched: a line of its headers is too long, or no memory is left");
     }
     if (code == CURLE_ABORTED_BY_CALLBACK) {
         return fail(reply, HTTP_CANCELLED, url, "was cancelled");
@@ -250,6 +271,7 @@ bool http_get(struct http *http, const char *url, const char *accept, struct htt
     *ret = (struct http_reply){.fault = HTTP_OK};
     http->reply = ret;
     http->capacity = 0;
+    http->header_length = 0;
     http->refused[0] = '\0';
     http->is_allowed = false;
     http->curl_message[0] = '\0';

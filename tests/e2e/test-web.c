@@ -1,6 +1,7 @@
 /* test-web - the bundled plugins fetch and web_search, by the command, against a server of this
  * machine, whose answers are files with head and all: each case says what was sent. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -159,6 +160,26 @@ static void each_element_has_its_markdown(void **state) {
              "<p style='font-size: 0px !important'>d<p style='opacity:0.5;font-size:10px'>e"
              "<p style='display:block'>f<p style='no-display:none;;:;x'>g",
              "e\n\nf\n\ng"},
+            {"<p style='position:absolute;left:-9999px'>a<p style='left:-9999px'>b"
+             "<p style='position: fixed; top: -100em'>c<p style='text-indent:-999px'>d"
+             "<p style='clip:rect(0 0 1px 1px)'>e<p style='clip:rect(0,20px,20px,0)'>f"
+             "<p style='height:1px;overflow:hidden'>g<p style='height:1px'>h"
+             "<p style='width:0;max-width:10px;overflow:visible'>i<p style='margin-left:-100%'>j"
+             "<p style='font-size:1px'>k<p style='opacity:.01'>l<p style='transform:scale(0)'>m",
+             "b\n\nf\n\nh\n\ni\n\nj"},
+            {"<p style='color:#fff;background:white'>a<p style='color:#fff;background:#000'>b"
+             "<p style='color:transparent'>c<p style='color:red'>d"
+             "<div style='background-color: rgb(255, 255,255)'><p style='color:#fefefe'>e"
+             "<p style='color:rgb(0,0,0)'>f</div><table bgcolor=black><tr><td style=color:BLACK>g"
+             "<td style='color:white'>h</table>",
+             "b\n\nd\n\nf\n\n| h |\n| --- |"},
+            {"<p>a\xf3\xa0\x81\xa8\xf3\xa0\x81\xa9"
+             "b\xe2\x80\x8b\xe2\x80\xae"
+             "c\x1b[31md\xc2\x9b"
+             "e\xc2\xad"
+             "f &#xe0041;g \xe2\x9d\xa4\xef\xb8\x8f",
+             "abc\xef\xbf\xbd[31md\xef\xbf\xbd"
+             "ef g \xe2\x9d\xa4\xef\xb8\x8f"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char wanted[600];
@@ -263,6 +284,26 @@ static void a_body_has_a_limit(void **state) {
     /* 8 MiB of zeros, which gzip makes 8 KB of. */
     assert_int_equal(system("mkdir -p www/z && head -c 8388608 /dev/zero | gzip >www/z/bomb"), 0);
     EXPECT_REFUSAL(fetch("gzip/z/bomb", ""), "*LimitExceeded: *has more than 5242880 bytes*");
+}
+
+/* Of one line, and of many. */
+static void headers_have_a_limit(void **state) {
+    (void)state;
+    static const char line[] = "\r\nX-Line: ";
+    size_t length = 5 << 20;
+    char *head = malloc(length + 1);
+    assert_non_null(head);
+    memset(head, 'a', length);
+    head[length] = '\0';
+    memcpy(head, "200 OK\r\nX-Long: ", 16);
+    answer("long", head, "", 0);
+    EXPECT_REFUSAL(fetch("long", ""), "*a line of its headers is too long*");
+    for (size_t at = 6; at + 1000 < length; at += 1000) {
+        memcpy(head + at, line, sizeof line - 1);
+    }
+    answer("lines", head, "", 0);
+    EXPECT_REFUSAL(fetch("lines", ""), "*headers of more than 256 KiB*");
+    free(head);
 }
 
 static void redirects_are_followed_and_each_is_checked(void **state) {
@@ -399,6 +440,7 @@ static void a_wrong_answer_is_told(void **state) {
 }
 
 int main(void) {
+    (void)signal(SIGPIPE, SIG_IGN); /* a client that has enough hangs up */
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
             CASE(a_page_becomes_markdown),
@@ -407,6 +449,7 @@ int main(void) {
             CASE(each_encoding_becomes_utf8),
             CASE(what_is_no_page_is_told),
             CASE(a_body_has_a_limit),
+            CASE(headers_have_a_limit),
             CASE(redirects_are_followed_and_each_is_checked),
             CASE(each_address_of_a_name_is_checked),
             CASE(robots_are_honoured),
