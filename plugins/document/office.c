@@ -113,16 +113,19 @@ static bool read_relations(struct sink *sink, const struct office *office, uint6
                            uint64_t last) {
     struct relations sections;
     struct strings strings = {0};
+    struct formats formats = {0};
     bool is_sheet = office->kind == OFFICE_XLSX;
     bool goes_on = find_sections(sink, office, &sections) &&
-                   (!is_sheet || strings_read(sink, &office->parts, &strings));
+                   (!is_sheet || (strings_read(sink, &office->parts, &strings) &&
+                                  formats_read(sink, &office->parts, &formats)));
     for (uint64_t i = first; goes_on && i <= last && i <= sections.count; i++) {
         const struct relation *one = &sections.items[i - 1];
         goes_on = add_heading(sink, office->kind, i, one->title) &&
-                  (one->part == NULL ||
-                   (is_sheet ? sheet_read(sink, one->part, &strings) : read_flow(sink, one->part)));
+                  (one->part == NULL || (is_sheet ? sheet_read(sink, one->part, &strings, &formats)
+                                                  : read_flow(sink, one->part)));
     }
     strings_finish(&strings);
+    formats_finish(&formats);
     relations_finish(&sections);
     return goes_on;
 }

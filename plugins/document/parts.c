@@ -27,6 +27,7 @@ static bool is_wanted(const char *name) {
                                         "xl/workbook.xml",
                                         "xl/_rels/workbook.xml.rels",
                                         "xl/sharedStrings.xml",
+                                        "xl/styles.xml",
                                         "ppt/presentation.xml",
                                         "ppt/_rels/presentation.xml.rels"};
     for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++) {

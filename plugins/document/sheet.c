@@ -78,9 +78,11 @@ void strings_finish(struct strings *strings) {
 struct sheet {
     struct sink *sink;
     const struct strings *strings;
+    const struct formats *formats;
     unsigned column; /* tabs in this line so far */
-    char type[12];   /* of the cell: "s": a shared text, "b": true or false */
-    bool is_value;   /* within <v> or <t> */
+    char type[12];   /* of the cell: "s": a shared text, "b": true or false, "n" or "": a number */
+    size_t style;
+    bool is_value; /* within <v> or <t> */
 };
 
 /* The column that a cell such as "AB12" is in, from 0; what it says wrongly is the next one. */
@@ -94,8 +96,11 @@ static unsigned column_of(const char *place, unsigned next) {
 
 static bool begin_cell(struct sheet *sheet, struct xml *xml, unsigned next) {
     char place[20];
+    char style[12];
     xml_attribute(xml, "r", place, sizeof place);
     xml_attribute(xml, "t", sheet->type, sizeof sheet->type);
+    xml_attribute(xml, "s", style, sizeof style);
+    sheet->style = strtoul(style, NULL, 10);
     unsigned column = column_of(place, next);
     for (; sheet->column < column; sheet->column++) {
         if (!sink_add(sheet->sink, "\t", 1)) {
@@ -132,11 +137,15 @@ static bool add_value(struct sheet *sheet, const char *value) {
     if (strcmp(sheet->type, "b") == 0) {
         return sink_add_string(sheet->sink, strcmp(value, "0") == 0 ? "false" : "true");
     }
-    return add_field(sheet->sink, value);
+    char date[FORMATS_DATE_SIZE];
+    bool is_number = sheet->type[0] == '\0' || strcmp(sheet->type, "n") == 0;
+    bool is_date = is_number && formats_date(sheet->formats, sheet->style, value, date);
+    return add_field(sheet->sink, is_date ? date : value);
 }
 
-bool sheet_read(struct sink *sink, const struct part *part, const struct strings *strings) {
-    struct sheet sheet = {.sink = sink, .strings = strings};
+bool sheet_read(struct sink *sink, const struct part *part, const struct strings *strings,
+                const struct formats *formats) {
+    struct sheet sheet = {.sink = sink, .strings = strings, .formats = formats};
     struct xml xml;
     enum xml_event event;
     unsigned next = 0; /* column of a cell that does not say its own */

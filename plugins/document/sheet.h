@@ -1,6 +1,7 @@
 /* sheet.h - the sheets of an xlsx file: a line for each row, its cells with tabs between. */
 #pragma once
 
+#include "formats.h"
 #include "parts.h"
 #include "relations.h"
 
@@ -19,4 +20,5 @@ struct strings {
 bool strings_read(struct sink *sink, const struct parts *parts, struct strings *ret);
 void strings_finish(struct strings *strings);
 /** False: it ended, as `sink` says. */
-bool sheet_read(struct sink *sink, const struct part *part, const struct strings *strings);
+bool sheet_read(struct sink *sink, const struct part *part, const struct strings *strings,
+                const struct formats *formats);

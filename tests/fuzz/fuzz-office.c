@@ -39,8 +39,10 @@ static void read_part(uint8_t which, const uint8_t *data, size_t size) {
     size_t form = which % (sizeof forms / sizeof forms[0]);
     /* Every part that a workbook or a presentation has is this one. */
     static const char *const names[] = {
-            "xl/_rels/workbook.xml.rels", "ppt/_rels/presentation.xml.rels", "xl/sharedStrings.xml",
-            "xl/worksheets/sheet1.xml",   "ppt/slides/slide1.xml",           "docProps/core.xml"};
+            "xl/_rels/workbook.xml.rels", "ppt/_rels/presentation.xml.rels",
+            "xl/sharedStrings.xml",       "xl/styles.xml",
+            "xl/worksheets/sheet1.xml",   "ppt/slides/slide1.xml",
+            "docProps/core.xml"};
     struct part items[1 + sizeof names / sizeof names[0]];
     size_t count = sizeof items / sizeof items[0];
     for (size_t i = 0; i < count; i++) {

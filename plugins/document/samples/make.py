@@ -65,6 +65,17 @@ pack("prices.xlsx", [
     ("xl/worksheets/sheet1.xml", f"<worksheet {SHEET}><sheetData/></worksheet>"),
     ("xl/worksheets/sheet2.xml", f'<worksheet {SHEET}><sheetData><row r="1"><c r="A1" t="s"><v>0</v></c><c r="C1" t="inlineStr"><is><t>price\nin EUR</t></is></c></row>' +
      '<row r="2"><c r="A2" t="s"><v>1</v></c><c r="C2"><f>1+1.5</f><v>2.5</v></c><c r="D2" t="b"><v>1</v></c><c r="E2" t="s"><v>99</v></c></row></sheetData></worksheet>')])
+STYLES = ('<numFmts><numFmt numFmtId="164" formatCode="[$-407]d. mmmm yyyy;@"/><numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd h:mm"/>' +
+          '<numFmt numFmtId="166" formatCode="0.0 &quot;days&quot;"/><numFmt numFmtId="167" formatCode="[h]:mm:ss"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs>' +
+          "".join(f'<xf numFmtId="{n}"/>' for n in (0, 14, 164, 165, 166, 167, 20)) + "</cellXfs>")
+for name, begin, cells in (("dates.xlsx", "", [(0, "45306"), (1, "45306"), (2, "45306.5"), (3, "45306.604166666664"), (4, "45306"), (5, "2.0625"), (6, "0.604166666666667"), (1, "1"), (1, "60"),
+                                               (1, "61"), (1, "-1"), (1, "2958466"), (1, "4.5E4"), (9, "7")]),
+                           ("dates-1904.xlsx", '<workbookPr date1904="1"/>', [(1, "43844")])):
+    pack(name, [
+        ("xl/workbook.xml", f'<workbook {SHEET} {REL}>{begin}<sheets><sheet name="Dates" sheetId="1" r:id="rId1"/></sheets></workbook>'),
+        ("xl/_rels/workbook.xml.rels", links([("rId1", "worksheets/sheet1.xml")])),
+        ("xl/styles.xml", f"<styleSheet {SHEET}>{STYLES}</styleSheet>"),
+        ("xl/worksheets/sheet1.xml", f"<worksheet {SHEET}><sheetData><row>" + "".join(f'<c s="{s}"><v>{v}</v></c>' for s, v in cells) + "</row></sheetData></worksheet>")])
 pack("talk.pptx", [
     ("ppt/presentation.xml", f'<p:presentation {SLIDE} {REL}><p:sldIdLst><p:sldId id="256" r:id="rId2"/><p:sldId id="257" r:id="rId1"/></p:sldIdLst></p:presentation>'),
     ("ppt/_rels/presentation.xml.rels", links([("rId1", "slides/slide1.xml"), ("rId2", "slides/slide2.xml")])),
