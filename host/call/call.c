@@ -1084,7 +1084,9 @@ int call_run(struct call *call, const char *arguments, size_t length, struct too
         error_set_begun(err, atomic_load(&call->ran));
     }
     bool is_told = code < 0 && err != NULL && (err->from_tool || !atomic_load(&call->ran));
-    if (code == TOOLRACK_E_EXECUTION_FAILED && !call->is_systems && is_told) {
+    bool is_tools = code == TOOLRACK_E_EXECUTION_FAILED ||
+                    (code == TOOLRACK_E_INVALID_ARGUMENTS && err != NULL && err->from_tool);
+    if (is_tools && !call->is_systems && is_told) {
         tell_missing(call->tool->reg->plugin->missing, err);
     }
     return code;

@@ -72,7 +72,8 @@ static bool is_named(const struct missing_capability *item, const char *message)
     case TR_CAP_NETWORK: return has_host(message, value);
     case TR_CAP_SPAWN:
         return has_name(message, value, false) ||
-               (slash != NULL && has_name(message, slash + 1, false));
+               (slash != NULL && has_name(message, slash + 1, false)) ||
+               (item->path != NULL && has_name(message, item->path, true));
     default: return has_name(message, value, false);
     }
 }
@@ -208,6 +209,13 @@ static bool is_about(uint32_t kind, const char *message) {
         if (tells_of_failed(message, *verbs)) {
             return true;
         }
+    }
+    bool is_file = kind == TR_CAP_READ || kind == TR_CAP_WRITE;
+    if (is_file && find_words(message, "no folder is granted") != NULL) {
+        return true;
+    }
+    if (kind == TR_CAP_WRITE && find_words(message, "for reading only") != NULL) {
+        return true;
     }
     return kind == TR_CAP_ENV && find_words(message, "environment variable") != NULL;
 }

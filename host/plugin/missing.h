@@ -7,8 +7,8 @@
  *    words of an access: nothing is told;
  *  - it names what is missing, such as a path of a declared folder, with a cause that this has,
  *    such as "Permission denied": that alone is told, as a fact;
- *  - it names it without a cause, or has words of a kind, such as "cannot connect", or only a
- *    cause: what fits best is told as what may be why. */
+ *  - it names it without a cause, or has words of a kind, such as "cannot connect" or "no folder is
+ *    granted", or only a cause: what fits best is told as what may be why. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@
 struct missing_capability {
     uint32_t kind;
     const char *value;
-    const char *path;      /* of a file or folder: the real one; or NULL */
+    const char *path;      /* of a file, folder or program: the real one; or NULL */
     const char *allowance; /* the item of "allow" that grants it and no more */
     const char *refusal;   /* why it is not granted, allowed or not; NULL: it is not allowed */
     bool is_needed;        /* tools are of no use without it, */

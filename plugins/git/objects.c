@@ -30,6 +30,14 @@ static int fail(const char *what) {
     return GIT_ERROR;
 }
 
+/* With the cause, which says whether a grant would help. */
+static int fail_at(const char *what, const char *path) {
+    char text[PATH_MAX + 200];
+    int cause = errno;
+    (void)snprintf(text, sizeof text, "%s %s: %s", what, path, strerror(cause));
+    return fail(text);
+}
+
 static bool write_all(int fd, const unsigned char *bytes, size_t size) {
     while (size > 0) {
         ssize_t written = write(fd, bytes, size);
@@ -84,7 +92,7 @@ static int store(const struct writer *writer, const char *name, const unsigned c
     }
     (void)snprintf(path, sizeof path, "%.4000s/%s", folder, name + 2);
     if (mkdir(folder, 0777) < 0 && errno != EEXIST) {
-        return fail("cannot make a folder of objects");
+        return fail_at("cannot make a folder of objects,", folder);
     }
     if (access(path, F_OK) == 0) {
         return 0;
@@ -97,7 +105,7 @@ static int store(const struct writer *writer, const char *name, const unsigned c
         fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
     }
     if (fd < 0) {
-        return fail("cannot make the file of an object");
+        return fail_at("cannot make the file of an object in", folder);
     }
     bool done = write_all(fd, packed, size) && fsync(fd) == 0;
     done = close(fd) == 0 && done && rename(temporary, path) == 0;

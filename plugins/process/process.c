@@ -161,7 +161,14 @@ static tr_status reply(struct tr_call *call, const struct run_result *result,
 
 static tr_status fail_start(struct tr_call *call, const char *program, int number) {
     if (number == EACCES || number == EPERM) {
-        return tr_fail(call, TR_FAILED, NULL, "cannot run %s: Permission denied", program);
+        size_t index = 0;
+        while (programs[index] != program) {
+            index++;
+        }
+        /* With the name that its capability has, so that the host says how to allow it. */
+        return tr_fail(call, TR_FAILED, NULL,
+                       "cannot run %s: Permission denied (it is ${setting:programs/%zu})", program,
+                       index);
     }
     return tr_fail(call, TR_FAILED, NULL, "cannot run %s: %s%s", program, strerror(number),
                    number == EAGAIN
