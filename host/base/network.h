@@ -1,4 +1,4 @@
-/* network.h - addresses with the same first bits. */
+/* network.h - addresses with the same first bits, and which are of the public internet. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,3 +17,10 @@ struct network {
 /** False: it is something else. */
 bool network_read(const char *text, struct network *ret);
 bool network_has(const struct network *network, const struct sockaddr_storage *address);
+
+/** What kind an address is of that is none of the public internet, such as "a loopback address";
+ * NULL: it is one. */
+const char *network_special(const unsigned char bytes[static 16]);
+/** The address of IPv4, as above, that one of IPv6 is translated to (NAT64, 6to4). False: it is not
+ * translated. */
+bool network_translated(const unsigned char bytes[static 16], unsigned char ret[static 16]);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/network.h"
 #include "net/libcurl.h"
 
 struct downloading {
@@ -35,48 +36,12 @@ bool download_is_url(const char *text) {
 
 /* ------------------------------------------------------------------ addresses */
 
-/* Blocks of which none is the address of a server for all: RFC 6890. */
-static const struct {
-    uint32_t begin;
-    unsigned bits;
-} inside[] = {{0x00000000, 8},  {0x0a000000, 8},  {0x64400000, 10}, {0x7f000000, 8},
-              {0xa9fe0000, 16}, {0xac100000, 12}, {0xc0000000, 24}, {0xc0a80000, 16},
-              {0xc6120000, 15}, {0xe0000000, 3}};
-
-static bool is_public_4(uint32_t address) {
-    for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++) {
-        if ((address ^ inside[i].begin) >> (32 - inside[i].bits) == 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static uint32_t number_at(const unsigned char *bytes) {
-    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 |
-           (uint32_t)bytes[3];
-}
-
-/* An address that has one of IPv4 in it leads there. The others are global unicast or are not. */
-static bool is_public_6(const unsigned char *bytes) {
-    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
-    static const unsigned char translated[12] = {0x00, 0x64, 0xff, 0x9b};
-    if (memcmp(bytes, mapped, sizeof mapped) == 0 ||
-        memcmp(bytes, translated, sizeof translated) == 0) {
-        return is_public_4(number_at(bytes + 12));
-    }
-    if (bytes[0] == 0x20 && bytes[1] == 0x02) { /* 6to4 */
-        return is_public_4(number_at(bytes + 2));
-    }
-    return (bytes[0] & 0xe0) == 0x20;
-}
-
+/* An address that is translated to one of IPv4 leads there. */
 static bool is_public(const char *address) {
-    struct in_addr four;
-    struct in6_addr six;
-    return inet_pton(AF_INET, address, &four) == 1   ? is_public_4(ntohl(four.s_addr))
-           : inet_pton(AF_INET6, address, &six) == 1 ? is_public_6(six.s6_addr)
-                                                     : false;
+    struct network one;
+    unsigned char inner[16];
+    return network_read(address, &one) &&
+           network_special(network_translated(one.bytes, inner) ? inner : one.bytes) == NULL;
 }
 
 bool download_leads_inside(const char *from, const char *to) {

@@ -4,19 +4,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
+
+#include "base/network.h"
 
 #define NETWORKS_MAX         32
 #define ADDRESS_TEXT_SIZE    64
 #define ADDRESS_MESSAGE_SIZE 128
 
-/* IPv4 networks are kept as those of IPv6, ::ffff:a.b.c.d. */
 struct networks {
-    struct {
-        uint8_t address[16];
-        unsigned bits;
-    } items[NETWORKS_MAX];
+    struct network items[NETWORKS_MAX];
     size_t count;
 };
 
