@@ -98,14 +98,22 @@ void buf_add_pointer(struct buf *buf, const char *key, size_t length) {
     buf_add(buf, key + done, length - done);
 }
 
+/* Most digits of 64 bits. */
+#define DIGITS_MAX 20u
+
 void buf_add_json_uint(struct buf *buf, uint64_t value) {
-    char digits[20];
-    size_t at = sizeof digits;
+    char digits[2 * DIGITS_MAX] = ""; /* so many are copied that their number need not be known */
+    size_t at = DIGITS_MAX;
+    if (!buf_reserve(buf, DIGITS_MAX)) {
+        return;
+    }
     do {
         digits[--at] = (char)('0' + value % 10);
         value /= 10;
     } while (value != 0);
-    buf_add(buf, digits + at, sizeof digits - at);
+    memcpy(buf->data + buf->length, digits + at, DIGITS_MAX);
+    buf->length += DIGITS_MAX - at;
+    buf->data[buf->length] = '\0';
 }
 
 void buf_add_json_int(struct buf *buf, int64_t value) {

@@ -499,6 +499,23 @@ int bind_member(const struct binder *binder, const struct shape_member *member, 
     return bind_value(binder, shape, member->param, value, stored, &place);
 }
 
+int bind_params(const struct binder *binder, const struct shape_member *members, uint32_t count,
+                yyjson_val *const *values, char *frame) {
+    for (uint32_t i = 0; i < count; i++) {
+        const struct shape_member *member = &members[i];
+        yyjson_val *value = values[i];
+        void *stored = frame + member->offset;
+        *(uint64_t *)stored = 0;
+        if (value == NULL || !bind_at_once(member->shape, value, stored)) {
+            int code = bind_member(binder, member, value, stored, NULL);
+            if (code < 0) {
+                return code;
+            }
+        }
+    }
+    return 0;
+}
+
 /* ---------------------------------------------------------------- defaults */
 
 int bind_check_defaults(const struct shape *shape, const struct place *place,

@@ -24,6 +24,14 @@ struct binder {
 int bind_member(const struct binder *binder, const struct shape_member *member, yyjson_val *value,
                 void *stored, const struct place *up);
 
+/** Write the C values of all parameters of a call into its frame, each at the offset of its member.
+ * A value narrower than a word is extended with zeros.
+ *
+ * @param values  of each member, or NULL: absent
+ * @return as bind_member(). [any-thread] */
+int bind_params(const struct binder *binder, const struct shape_member *members, uint32_t count,
+                yyjson_val *const *values, char *frame);
+
 /** Bind the default of a member and those of the fields below it once, so that no call can fail
  * because of a default.
  *

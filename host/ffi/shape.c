@@ -98,13 +98,23 @@ static int parse_default(struct arena *arena, const struct tr_param *param,
     return 0;
 }
 
+/* The key of a member in JSON, with the room that it is copied with. NULL: out of memory. */
+static char *make_key(struct arena *arena, const char *name, uint32_t *ret_length) {
+    size_t length = strlen(name) + 3; /* the quotes and the colon */
+    char *key = arena_zalloc(arena, SHAPE_KEY_ROOM(length + 1));
+    if (key != NULL) {
+        (void)snprintf(key, length + 1, "\"%s\":", name);
+    }
+    *ret_length = (uint32_t)length;
+    return key;
+}
+
 static int member_init(struct arena *arena, const struct tr_param *param, const struct place *place,
                        unsigned depth, struct shape_member *ret, struct toolrack_error *err) {
     *ret = (struct shape_member){.param = param,
-                                 .key = arena_printf(arena, "\"%s\":", param->name),
                                  .name_length = (uint32_t)strlen(param->name),
                                  .offset = (uint32_t)param->offset};
-    ret->key_length = ret->name_length + 3;
+    ret->key = make_key(arena, param->name, &ret->key_length);
     if (ret->key == NULL) {
         return error_oom(err);
     }

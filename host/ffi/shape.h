@@ -47,11 +47,16 @@ struct shape {
     };
 };
 
+/** The key of a member is copied in steps of so many bytes: nearly all take one, and a memcpy() of
+ * any length takes 20 instructions. */
+#define SHAPE_KEY_STEP         16u
+#define SHAPE_KEY_ROOM(length) (((length) + SHAPE_KEY_STEP - 1) / SHAPE_KEY_STEP * SHAPE_KEY_STEP)
+
 /** A parameter, or a field of a struct. */
 struct shape_member {
     const struct shape *shape;
     const struct tr_param *param; /**< borrowed: its name and limits */
-    const char *key;              /**< `"name":`, as in JSON */
+    const char *key;              /**< `"name":`, as in JSON, with SHAPE_KEY_ROOM() bytes */
     uint32_t name_length;
     uint32_t key_length;
     uint32_t offset;           /**< in the struct, or in the frame of a call */

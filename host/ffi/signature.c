@@ -292,20 +292,13 @@ int signature_bind(const struct signature *signature, yyjson_val *const *values,
         return bind_no_memory(&binder);
     }
     *ret = (struct frame){.slots = slots, .result = slots + signature->result_offset};
-    for (uint32_t i = 0; i < signature->member_count; i++) {
-        const struct shape_member *member = &signature->members[i];
-        /* So a narrower value is extended with zeros. Registers without a parameter have any value;
-         * to clear those too takes as long as to bind one. */
-        *(direct_word *)(void *)(slots + member->offset) = 0;
-        int code = bind_member(&binder, member, values[i], slots + member->offset, NULL);
-        if (code < 0) {
-            return code;
-        }
-    }
-    if (signature->extends_signed) {
+    /* Registers without a parameter have any value; to clear those too takes as long as to bind
+     * one. */
+    int code = bind_params(&binder, signature->members, signature->member_count, values, slots);
+    if (code == 0 && signature->extends_signed) {
         extend_signed(signature, slots);
     }
-    return 0;
+    return code;
 }
 
 int signature_frame(const struct signature *signature, struct arena *arena, struct frame *ret,
