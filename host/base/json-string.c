@@ -50,6 +50,14 @@ static inline size_t first_of(block special) {
 static inline bool is_any(block special) {
     return high_bits(special) != 0;
 }
+
+/* The same of four blocks; 64: none. In one word, and with escapes that are written in place, that
+ * call takes 122 instructions less again, 2.4 %. */
+static inline size_t first_of_four(block first, block second, block third, block fourth) {
+    uint64_t bits = high_bits(first) | (uint64_t)high_bits(second) << 16 |
+                    (uint64_t)high_bits(third) << 32 | (uint64_t)high_bits(fourth) << 48;
+    return bits != 0 ? (size_t)__builtin_ctzll(bits) : 4 * sizeof first;
+}
 #else
 #define HIGH_BITS UINT64_C(0x8080808080808080)
 
@@ -74,17 +82,19 @@ static inline bool is_any(block special) {
     memcpy(halves, &special, sizeof halves);
     return ((halves[0] | halves[1]) & HIGH_BITS) != 0;
 }
-#endif
 
-/* The same of four blocks, of which one has a special byte. */
-static inline size_t first_of_four(const block specials[4]) {
+static inline size_t first_of_four(block first, block second, block third, block fourth) {
+    const block specials[] = {first, second, third, fourth};
     size_t at = 0;
-    size_t first;
-    while ((first = first_of(specials[at])) == sizeof(block)) {
-        at++;
+    if (is_any(first | second | third | fourth)) {
+        while (!is_any(specials[at])) {
+            at++;
+        }
+        return at * sizeof first + first_of(specials[at]);
     }
-    return at * sizeof(block) + first;
+    return sizeof specials;
 }
+#endif
 
 static inline bool is_special(unsigned char c, bool stops_above_ascii) {
     return c < 0x20 || c == '"' || c == '\\' || (stops_above_ascii && c >= 0x80);
@@ -130,7 +140,9 @@ static inline bool take_short(char *to, const char *from, size_t length, bool st
 /* How many bytes at the start of a text a JSON string holds as they are: those before the first
  * control character, quote, backslash or, on demand, byte that is not ASCII. They are copied to
  * `to`, unless it is NULL, perhaps with bytes of the text that follow them. */
-static inline size_t take_plain(char *to, const char *from, size_t length, bool stops_above_ascii) {
+static inline __attribute__((always_inline)) size_t take_plain(char *to, const char *from,
+                                                               size_t length,
+                                                               bool stops_above_ascii) {
     const size_t size = sizeof(block);
     size_t at = 0;
     if (length < size && take_short(to, from, length, stops_above_ascii)) {
@@ -141,17 +153,17 @@ static inline size_t take_plain(char *to, const char *from, size_t length, bool 
         block second = load(from + at + size);
         block third = load(from + at + 2 * size);
         block fourth = load(from + at + 3 * size);
-        block specials[] = {
-                special_of(first, stops_above_ascii), special_of(second, stops_above_ascii),
-                special_of(third, stops_above_ascii), special_of(fourth, stops_above_ascii)};
         if (to != NULL) {
             store(to + at, first);
             store(to + at + size, second);
             store(to + at + 2 * size, third);
             store(to + at + 3 * size, fourth);
         }
-        if (is_any(specials[0] | specials[1] | specials[2] | specials[3])) {
-            return at + first_of_four(specials);
+        size_t plain = first_of_four(
+                special_of(first, stops_above_ascii), special_of(second, stops_above_ascii),
+                special_of(third, stops_above_ascii), special_of(fourth, stops_above_ascii));
+        if (plain < 4 * size) {
+            return at + plain;
         }
     }
     for (; length >= size && at < length; at += size) {
@@ -177,20 +189,23 @@ static inline size_t take_plain(char *to, const char *from, size_t length, bool 
 #define ESCAPE_MAX 6u
 _Static_assert(ESCAPE_MAX + 2 < JSON_TEXT_EXTRA, "a step has room for an escape and the quotes");
 
-/* Append the escape of a character that a JSON string cannot contain directly. */
-static void add_escape(struct buf *buf, unsigned char c) {
+/* Write the escape of a character that a JSON string cannot contain directly.
+ * @return its length */
+static inline size_t put_escape(char *to, unsigned char c) {
     static const char hex[] = "0123456789abcdef";
-    switch (c) {
-    case '"': buf_add(buf, "\\\"", 2); break;
-    case '\\': buf_add(buf, "\\\\", 2); break;
-    case '\n': buf_add(buf, "\\n", 2); break;
-    case '\r': buf_add(buf, "\\r", 2); break;
-    case '\t': buf_add(buf, "\\t", 2); break;
-    default: {
-        char escape[ESCAPE_MAX] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
-        buf_add(buf, escape, sizeof escape);
+    char letter = (char)(c == '"' || c == '\\' ? c
+                         : c == '\n'           ? 'n'
+                         : c == '\r'           ? 'r'
+                         : c == '\t'           ? 't'
+                                               : '\0');
+    to[0] = '\\';
+    to[1] = letter;
+    if (letter != '\0') {
+        return 2;
     }
-    }
+    const char unit[] = {'u', '0', '0', hex[c >> 4], hex[c & 15]};
+    memcpy(to + 1, unit, sizeof unit);
+    return ESCAPE_MAX;
 }
 
 /* The length of a text from its first character on, which is not ASCII, to the first byte that is
@@ -213,21 +228,26 @@ static size_t mixed_run(const char *text, size_t length) {
 
 /* False: not UTF-8, as far as that is checked. Before each step there is room for the rest of the
  * text, its escape and the last quote. */
-static inline bool add_string(struct buf *buf, const char *text, size_t length, bool checks) {
+static inline __attribute__((always_inline)) bool add_string(struct buf *buf, const char *text,
+                                                             size_t length, bool checks) {
+    const char *end = text + length;
     buf_add_char(buf, '"');
-    for (size_t at = 0; at < length && buf_reserve(buf, length - at + ESCAPE_MAX);) {
-        size_t run = take_plain(buf->data + buf->length, text + at, length - at, checks);
-        buf->length += run;
-        at += run;
-        if (at < length && (unsigned char)text[at] < 0x80) {
-            add_escape(buf, (unsigned char)text[at++]);
-        } else if (at < length) {
-            run = mixed_run(text + at, length - at);
+    while (text < end && buf_reserve(buf, (size_t)(end - text) + ESCAPE_MAX)) {
+        char *to = buf->data + buf->length;
+        size_t run = take_plain(to, text, (size_t)(end - text), checks);
+        to += run;
+        text += run;
+        if (text < end && (unsigned char)*text < 0x80) {
+            to += put_escape(to, (unsigned char)*text++);
+        }
+        buf->length = (size_t)(to - buf->data);
+        if (checks && text < end && (unsigned char)*text >= 0x80) {
+            run = mixed_run(text, (size_t)(end - text));
             if (run == 0) {
                 return false;
             }
-            buf_add(buf, text + at, run);
-            at += run;
+            buf_add(buf, text, run);
+            text += run;
         }
     }
     buf_add_char(buf, '"');
