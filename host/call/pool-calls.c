@@ -94,7 +94,9 @@ static int enqueue(struct pool *pool, struct job *job, struct toolrack_error *er
     } else if (!is_watched || (is_first && !pool_start_thread(pool))) {
         reason = no_thread;
     } else {
-        pool->asking += job->asks;
+        if (job->asks) { /* else that line of the cache stays unwritten */
+            pool->asking++;
+        }
         job->live = true;
         job->live_next = pool->live;
         if (pool->live != NULL) {
@@ -192,8 +194,9 @@ void pool_source_stop(struct pool_source *source) {
 /* -------------------------------------------------------------------- life */
 
 struct pool *pool_create(const struct call_host *host, uint32_t threads_max) {
-    struct pool *pool = calloc(1, sizeof *pool);
+    struct pool *pool = aligned_alloc(_Alignof(struct pool), sizeof *pool);
     if (pool != NULL) {
+        memset(pool, 0, sizeof *pool);
         pool->magic = POOL_MAGIC;
         pool->host = host;
         pool->cpu_count = thread_cpu_count();

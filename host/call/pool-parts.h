@@ -66,44 +66,53 @@ struct pool_source {
 };
 #define SOURCE_MAGIC 0x73726331u
 
+/* What each call writes is on two lines of the cache, and on one more while threads spin: what the
+ * lock guards and changes with every call is next to it. On six lines, in the order of the
+ * subjects, a call with a deadline whose caller and thread have a CPU each took 960 ns where it
+ * takes 885. More locks, one for each CPU, would gain nothing that could be measured on two CPUs:
+ * two callers take the same 7.0 to 7.4 us of CPU time a call as one, with no switch of threads
+ * more, and of that time taking and releasing the mutex is 1.2 %. `unit/lines` counts the lines. */
 struct pool {
     uint32_t magic; /* POOL_MAGIC */
-    const struct call_host *host;
     uint32_t threads_max;
     uint32_t cpu_count;
-    struct spin job_spin;     /* of an idle thread for the next job */
-    struct spin outcome_spin; /* of a caller for the end of its job */
-    atomic_bool spinning;     /* a thread spins for the next job */
-
-    struct lock lock;     /* guards the members below */
+    const struct call_host *host;
     pthread_cond_t watch; /* live changed, or closing */
-    pthread_cond_t quiet; /* a thread became idle */
-    struct queue queue;
-    uint32_t asking; /* jobs that are ASKING or are queued for it */
+    pthread_t watch_thread;
+
+    _Alignas(64) struct spin job_spin; /* of an idle thread for the next job */
+    struct spin outcome_spin;          /* of a caller for the end of its job */
+    atomic_bool spinning;              /* a thread spins for the next job */
+
+    _Alignas(64) struct lock lock; /* guards the members below, and `watch` */
     struct job *live;
-    struct pool_thread *threads;
-    uint32_t thread_count; /* threads in `threads` */
-    uint32_t busy;         /* of those, the ones that have a job */
-    struct pool_source *sources;
-    uint32_t source_count;
-    struct pool_thread *idle; /* of those, the idle ones */
+    struct pool_thread *idle; /* of `threads`, the idle ones */
     uint32_t idle_count;
+    uint32_t busy; /* of `threads`, the ones that have a job */
+    /* The second line, up to the first members of the queue. */
     struct pool_thread *woken; /* taken from `idle`; pool_release() wakes them up */
+    uint64_t progress;         /* jobs that began or ended, and turns of sources */
+    uint32_t thread_count;     /* threads in `threads` */
     bool waking;               /* a thread was woken or started to look, and has not looked yet */
-    uint32_t nesting;          /* threads of the pool that wait for a call that a tool made, or for
-                                  permission */
-    uint32_t lost;             /* threads given up that are still inside a plugin */
-    uint32_t returning;        /* threads given up that have returned and still use the pool */
     bool stopping;             /* no job is taken any more */
     bool closing;              /* the threads end */
+    bool watching;             /* the watch thread exists */
+    struct queue queue;
+    pthread_cond_t quiet; /* a thread became idle */
+    uint32_t asking;      /* jobs that are ASKING or are queued for it */
+    uint32_t nesting;     /* threads of the pool that wait for a call that a tool made, or for
+                             permission */
+    struct pool_thread *threads;
+    struct pool_source *sources;
+    uint32_t source_count;
+    uint32_t lost;           /* threads given up that are still inside a plugin */
+    uint32_t returning;      /* threads given up that have returned and still use the pool */
+    unsigned ticks;          /* how often the watch looks and may find nothing to do; 0: it does
+                              * not */
     struct job *left;        /* of threads that came back after that: never freed, which is no leak
                               * to be reported */
-    bool watching;           /* the watch thread exists */
     uint64_t watch_until_ns; /* when it looks at the jobs again by itself; 0: it looks now */
-    unsigned ticks;          /* how often it looks and may find nothing to do; 0: it does not */
-    uint64_t progress;       /* jobs that began or ended, and turns of sources */
     uint64_t seen_by_tick;   /* that progress */
-    pthread_t watch_thread;
 };
 #define POOL_MAGIC 0x706f6f6cu
 

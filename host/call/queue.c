@@ -44,7 +44,9 @@ static void count_jobs(struct queue *queue, const struct job *job, int queued, i
     plugin->pool_queued += (uint32_t)queued;
     plugin->pool_running += (uint32_t)running;
     queue->runnable += runnable_of(plugin);
-    count_waiting(queue, job, queued);
+    if (queued != 0) { /* else that line of the cache stays unwritten */
+        count_waiting(queue, job, queued);
+    }
 }
 
 static void add_own(struct queue_own *own, struct job *job) {

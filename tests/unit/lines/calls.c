@@ -12,7 +12,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/host.h"
 #include "base/error.h"
+#include "call/pool-parts.h"
 #include "toolrack/plugin.h"
 #include "toolrack/toolrack.h"
 
@@ -21,6 +23,14 @@
 /* A CPU takes 64 lines of the log at once: so many it has left after the kinds of calls before. */
 #define WARM_UP_LATE 30
 #define ROUNDS       3
+
+/* Of the pool, a call writes the two lines that are there for that (pool-parts.h), a third one
+ * where threads spin, and, where locks know their holders, what that moves out of the two. */
+#ifdef NDEBUG
+#define POOL_LINES 3u
+#else
+#define POOL_LINES 4u
+#endif
 
 /* ------------------------------------------------------------- the machine */
 
@@ -125,6 +135,30 @@ static int call_handle(int thread) {
                result);
 }
 
+static int call_in_time(int thread) {
+    (void)thread;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_result *result = NULL;
+    struct toolrack_error err;
+    options.deadline_ms = 60000;
+    return end(toolrack_call(host, "measure", PATH, &options, &result, &err), result);
+}
+
+static void take_outcome(void *user, struct toolrack_result *result,
+                         const struct toolrack_error *err) {
+    (void)err;
+    toolrack_result_free(result);
+    (void)sem_post(user);
+}
+
+static int call_submitted(int thread) {
+    static _Alignas(64) struct { _Alignas(64) sem_t is_over; } outcomes[THREADS];
+    struct toolrack_error err;
+    int code = toolrack_submit(host, "measure", PATH, NULL, take_outcome, &outcomes[thread].is_over,
+                               NULL, &err);
+    return code < 0 ? code : sem_wait(&outcomes[thread].is_over);
+}
+
 /* What the judge must see if it sees anything: a counter of the app's that all calls write. */
 static int64_t shared;
 
@@ -133,19 +167,31 @@ static int call_counted(int thread) {
     return call_typed(thread);
 }
 
+/* Of the calls of two threads that are run by threads of the pool, one thread runs both here, and
+ * writes its own memory for either: so only the lines of the pool count. */
 static const struct {
     const char *name;
     int (*call)(int thread);
     bool is_late;
+    bool is_of_pool;
+    unsigned shared; /* lines that calls of both threads write */
 } kinds[] = {
-        {"a counter of the app that all calls write", call_counted, false},
-        {"one typed tool", call_typed, false},
-        {"two tools", call_two, false},
-        {"a JSON tool with a pattern", call_pattern, false},
-        {"a tool that fails", call_failing, false},
-        {"arguments that do not fit", call_wrong, false},
-        {"a handle of a tool", call_handle, false},
-        {"one typed tool, without a line in the log", call_typed, true},
+        {.name = "a counter of the app that all calls write", .call = call_counted, .shared = 1},
+        {.name = "one typed tool", .call = call_typed},
+        {.name = "two tools", .call = call_two},
+        {.name = "a JSON tool with a pattern", .call = call_pattern},
+        {.name = "a tool that fails", .call = call_failing},
+        {.name = "arguments that do not fit", .call = call_wrong},
+        {.name = "a handle of a tool", .call = call_handle},
+        {.name = "one typed tool, without a line in the log", .call = call_typed, .is_late = true},
+        {.name = "one typed tool, with a deadline: lines of the pool",
+         .call = call_in_time,
+         .is_of_pool = true,
+         .shared = POOL_LINES},
+        {.name = "one typed tool, submitted: lines of the pool",
+         .call = call_submitted,
+         .is_of_pool = true,
+         .shared = POOL_LINES},
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
@@ -202,8 +248,10 @@ int main(void) {
                (void *)(uintptr_t)&marks[i].ends);
         (void)sem_init(&turns[i], 0, i == 0);
     }
+    printf("pool %p %zu\n", (void *)host->pool, sizeof *host->pool);
     for (size_t i = 0; i < KINDS; i++) {
-        printf("kind %zu %s\n", i, kinds[i].name);
+        printf("kind %u %s %s\n", kinds[i].shared, kinds[i].is_of_pool ? "pool" : "all",
+               kinds[i].name);
     }
     (void)fflush(stdout);
     for (int i = 0; i < THREADS; i++) {
