@@ -3,6 +3,7 @@
  * The work: find the tool among 1,000 by its name, parse about 100 bytes of arguments, check them
  * against a schema of five parameters, run the tool, write about 190 bytes of JSON. The floor does
  * it with code written for this one tool; ours with statistics on, for any tool. */
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -86,26 +87,34 @@ static void call_host(const char *name, uint32_t deadline_ms) {
 
 /* ------------------------------------------------------------ hand-over floor */
 
-static pthread_mutex_t hand_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t hand_there = PTHREAD_COND_INITIALIZER;
-static pthread_cond_t hand_back = PTHREAD_COND_INITIALIZER;
-static long asked;
-static long answered;
+/* A caller and the thread that answers it; each caller has its own. */
+struct pair {
+    pthread_mutex_t lock;
+    pthread_cond_t there;
+    pthread_cond_t back;
+    long asked;
+    long answered;
+    bool is_over;
+    char out[HAND_OUT_MAX];
+};
 
-static void *answer_for_ever(void *unused) {
-    char out[4096];
-    (void)unused;
-    (void)pthread_mutex_lock(&hand_lock);
+static void *answer_for_ever(void *argument) {
+    struct pair *pair = argument;
+    (void)pthread_mutex_lock(&pair->lock);
     for (;;) {
-        while (asked == answered) {
-            (void)pthread_cond_wait(&hand_there, &hand_lock);
+        while (pair->asked == pair->answered && !pair->is_over) {
+            (void)pthread_cond_wait(&pair->there, &pair->lock);
         }
-        (void)pthread_mutex_unlock(&hand_lock);
-        BENCH_KEEP(call_by_hand(TOOL_NAME, arguments, sizeof arguments - 1, true, out));
-        (void)pthread_mutex_lock(&hand_lock);
-        answered = asked;
-        (void)pthread_cond_signal(&hand_back);
+        if (pair->is_over) {
+            break;
+        }
+        (void)pthread_mutex_unlock(&pair->lock);
+        BENCH_KEEP(call_by_hand(TOOL_NAME, arguments, sizeof arguments - 1, true, pair->out));
+        (void)pthread_mutex_lock(&pair->lock);
+        pair->answered = pair->asked;
+        (void)pthread_cond_signal(&pair->back);
     }
+    (void)pthread_mutex_unlock(&pair->lock);
     return NULL;
 }
 
@@ -138,15 +147,23 @@ static void row_json(long times) {
 }
 
 static void row_floor_handed(long times) {
+    struct pair pair = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                        .there = PTHREAD_COND_INITIALIZER,
+                        .back = PTHREAD_COND_INITIALIZER};
+    pthread_t thread;
+    (void)pthread_create(&thread, NULL, answer_for_ever, &pair);
+    (void)pthread_mutex_lock(&pair.lock);
     for (long i = 0; i < times; i++) {
-        (void)pthread_mutex_lock(&hand_lock);
-        asked++;
-        (void)pthread_cond_signal(&hand_there);
-        while (answered != asked) {
-            (void)pthread_cond_wait(&hand_back, &hand_lock);
+        pair.asked++;
+        (void)pthread_cond_signal(&pair.there);
+        while (pair.answered != pair.asked) {
+            (void)pthread_cond_wait(&pair.back, &pair.lock);
         }
-        (void)pthread_mutex_unlock(&hand_lock);
     }
+    pair.is_over = true;
+    (void)pthread_cond_signal(&pair.there);
+    (void)pthread_mutex_unlock(&pair.lock);
+    (void)pthread_join(thread, NULL);
 }
 
 static void row_handed(long times) {
@@ -212,9 +229,6 @@ static void row_submitted(long times) {
 
 /* ------------------------------------------------------------ two threads */
 
-/* Calls of each thread in one round. */
-#define TOGETHER 100000
-
 /* What the machine gives to two threads that share nothing. */
 static void row_alone(long times) {
     uint64_t hash = 1;
@@ -224,24 +238,56 @@ static void row_alone(long times) {
     BENCH_KEEP(hash);
 }
 
-static void *run_one(void *row) {
-    ((const struct bench_row *)row)->run(TOGETHER);
+/* A thread that runs a row, on a CPU of its own: otherwise the scheduler may put callers and the
+ * threads of the host all on one CPU, where nothing can be gained. */
+struct runner {
+    const struct bench_row *row;
+    int cpu; /* of those that the program has, which one */
+    pthread_t thread;
+};
+
+static void pin_to(int number) {
+    cpu_set_t all;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    (void)sched_getaffinity(0, sizeof all, &all);
+    for (int cpu = 0, left = number % CPU_COUNT(&all); cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET((size_t)cpu, &all) && left-- == 0) {
+            CPU_SET((size_t)cpu, &one);
+        }
+    }
+    (void)sched_setaffinity(0, sizeof one, &one);
+}
+
+static void *run_pinned(void *argument) {
+    const struct runner *runner = argument;
+    pin_to(runner->cpu);
+    runner->row->run(runner->row->times);
     return NULL;
+}
+
+#define RUNNERS_MAX 64
+
+/* How long some threads need that run a row at once. */
+static double run_together(const struct bench_row *row, int count) {
+    struct runner runners[RUNNERS_MAX];
+    uint64_t start_ns = clock_now_ns();
+    for (int i = 0; i < count; i++) {
+        runners[i] = (struct runner){.row = row, .cpu = i};
+        (void)pthread_create(&runners[i].thread, NULL, run_pinned, &runners[i]);
+    }
+    for (int i = 0; i < count; i++) {
+        (void)pthread_join(runners[i].thread, NULL);
+    }
+    return (double)(clock_now_ns() - start_ns);
 }
 
 /* How many times the calls that one thread makes two of them make in the same time. */
 static double gain(const struct bench_row *row) {
     double gains[BENCH_ROUNDS];
     for (int i = 0; i < BENCH_ROUNDS; i++) {
-        pthread_t other;
-        uint64_t start_ns = clock_now_ns();
-        row->run(TOGETHER);
-        uint64_t alone_ns = clock_now_ns() - start_ns;
-        start_ns = clock_now_ns();
-        (void)pthread_create(&other, NULL, run_one, (void *)(uintptr_t)row);
-        row->run(TOGETHER);
-        (void)pthread_join(other, NULL);
-        gains[i] = 2 * (double)alone_ns / (double)(clock_now_ns() - start_ns);
+        double alone_ns = run_together(row, 1);
+        gains[i] = 2 * alone_ns / run_together(row, 2);
     }
     qsort(gains, BENCH_ROUNDS, sizeof gains[0], bench_compare);
     return gains[BENCH_ROUNDS / 2];
@@ -268,11 +314,11 @@ static void show_the_work_is_the_same(void) {
            length, TOOLS);
 }
 
-/* With a number the row of that number runs alone, for a profiler; with another one, so often. */
+/* With a number the row of that number runs alone, for a profiler; with another one, so often; with
+ * a third one, on so many threads. */
 int main(int count, char **values) {
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     struct toolrack_error err;
-    pthread_t thread;
     options.config_file = "";
     options.state_dir = "";
     options.no_scan = true;
@@ -282,20 +328,21 @@ int main(int count, char **values) {
     }
     register_tools();
     show_the_work_is_the_same();
-    (void)pthread_create(&thread, NULL, answer_for_ever, NULL);
 
     struct bench_row rows[] = {
             {.name = "by hand, typed through libffi", .run = row_floor_typed, .times = 100000},
             {.name = "typed tool, caller's thread", .run = row_typed, .times = 100000},
             {.name = "by hand, parsed object", .run = row_floor_json, .times = 100000},
             {.name = "JSON tool, caller's thread", .run = row_json, .times = 100000},
-            {.name = "by hand, on another thread", .run = row_floor_handed, .times = 2000},
-            {.name = "typed tool, with a deadline", .run = row_handed, .times = 2000},
+            {.name = "by hand, on another thread", .run = row_floor_handed, .times = 5000},
+            {.name = "typed tool, with a deadline", .run = row_handed, .times = 5000},
             {.name = "typed tool, submitted, 64 at once", .run = row_submitted, .times = 64000},
     };
     if (count > 1) {
-        rows[(size_t)atoi(values[1]) % (sizeof rows / sizeof rows[0])].run(
-                count > 2 ? atol(values[2]) : 3000000);
+        struct bench_row row = rows[(size_t)atoi(values[1]) % (sizeof rows / sizeof rows[0])];
+        int threads = count > 3 ? atoi(values[3]) : 1;
+        row.times = count > 2 ? atol(values[2]) : 3000000;
+        (void)run_together(&row, threads < RUNNERS_MAX ? threads : RUNNERS_MAX);
         return 0;
     }
     bench_run(rows, sizeof rows / sizeof rows[0]);
@@ -306,8 +353,8 @@ int main(int count, char **values) {
     bench_print(&rows[4], NULL, NULL);
     bench_print(&rows[5], &rows[4], NULL);
     bench_print(&rows[6], &rows[0], NULL);
-    const struct bench_row alone = {.name = "arithmetic", .run = row_alone};
-    const struct bench_row *const both[] = {&alone, &rows[1], &rows[3]};
+    const struct bench_row alone = {.name = "arithmetic", .run = row_alone, .times = 100000};
+    const struct bench_row *const both[] = {&alone, &rows[1], &rows[3], &rows[4], &rows[5]};
     for (size_t i = 0; i < sizeof both / sizeof both[0]; i++) {
         printf("%-44s %10.2f x one thread\n", both[i]->name, gain(both[i]));
     }

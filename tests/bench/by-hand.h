@@ -110,7 +110,7 @@ static bool check(yyjson_val *object, yyjson_val *values[5]) {
 /* Its answer in `out`, of HAND_OUT_MAX bytes; 0: the arguments do not fit. */
 static size_t call_by_hand(const char *name, const char *text, size_t size, bool through_ffi,
                            char *out) {
-    static _Alignas(64) char memory[16384];
+    static _Thread_local _Alignas(64) char memory[16384];
     yyjson_alc alc;
     yyjson_val *values[5];
     (void)yyjson_alc_pool_init(&alc, memory, sizeof memory);
