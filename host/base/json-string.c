@@ -183,6 +183,17 @@ static inline __attribute__((always_inline)) size_t take_plain(char *to, const c
     return at;
 }
 
+bool json_copy_short(char *to, const char *from, size_t length) {
+    if (length >= sizeof(uint32_t)) {
+        return length <= JSON_SHORT_MAX && take_short(to, from, length, true);
+    }
+    size_t at = 0;
+    for (; at < length && !is_special((unsigned char)from[at], true); at++) {
+        to[at] = from[at];
+    }
+    return at == length;
+}
+
 /* ------------------------------------------------------------------ writing */
 
 /* Longest escape of a character. */

@@ -12,36 +12,32 @@
  *  (2) A key is written together with its value, so (1) holds between any two pieces.
  *  (3) After a failure nothing more is written: the call fails in any case. */
 
-/* Longest key that is written at once. */
-#define KEY_PLAIN_MAX 64u
-
-/* Whether JSON can contain a byte of a key directly. */
-static inline bool is_plain(unsigned char c) {
-    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-}
-
 static bool in_object(const struct writer *writer) {
     return writer->depth > 0 && (writer->objects >> (writer->depth - 1) & 1) != 0;
 }
 
-/* A key with its colon. Nearly all keys are short and plain: such a one is checked and written byte
- * by byte, which takes less than three functions for it. False: it is not UTF-8. */
-static bool add_key(struct buf *text, const char *key) {
-    size_t length = 0;
-    if (buf_reserve(text, KEY_PLAIN_MAX + 3)) {
+/* A key with its colon, behind a comma if there is a member before. Nearly all keys are short and
+ * plain: such a one is checked and written in one step, which takes less than three functions for
+ * it. With the comma in the same step the call of the JSON tool of bench-call, whose reply has
+ * three members, takes 155 instructions less than when keys were looked at byte by byte, 2.8 %.
+ * False: it is not UTF-8. */
+static bool add_key(struct buf *text, const char *key, bool has_comma) {
+    size_t length = strlen(key);
+    if (length <= JSON_SHORT_MAX && buf_reserve(text, JSON_SHORT_MAX + 4)) {
         char *at = text->data + text->length;
+        *at = ',';
+        at += has_comma;
         *at++ = '"';
-        while (length < KEY_PLAIN_MAX && is_plain((unsigned char)key[length])) {
-            *at++ = key[length++];
-        }
-        if (key[length] == '\0') {
-            memcpy(at, "\":", 3);
-            text->length += length + 3;
+        if (json_copy_short(at, key, length)) {
+            memcpy(at + length, "\":", 3);
+            text->length += has_comma + length + 3;
             return true;
         }
         text->data[text->length] = '\0';
     }
-    length += strlen(key + length);
+    if (has_comma) {
+        buf_add_char(text, ',');
+    }
     if (!buf_add_json_text(text, key, length)) {
         return false;
     }
@@ -65,12 +61,15 @@ static tr_status put_key(struct run *run, const char *key) {
         writer->begun = true;
         result_begin(&writer->text);
     }
-    if (writer->filled) {
-        buf_add_char(&writer->text, ',');
-    }
+    bool has_comma = writer->filled;
     writer->filled = true;
-    return key == NULL || add_key(&writer->text, key) ? TR_OK
-                                                      : run_misuse(run, "a key is not UTF-8");
+    if (key == NULL) {
+        if (has_comma) {
+            buf_add_char(&writer->text, ',');
+        }
+        return TR_OK;
+    }
+    return add_key(&writer->text, key, has_comma) ? TR_OK : run_misuse(run, "a key is not UTF-8");
 }
 
 /* After a value: check the size, and whether the reply is complete. */

@@ -420,6 +420,19 @@ static bool add_slowly(struct buf *out, const char *text, size_t length) {
     return true;
 }
 
+/* Short ASCII that is the same in a JSON string is copied, and nothing else. */
+static void expect_copied(const char *text, size_t length, const struct buf *written) {
+    bool is_plain = length <= JSON_SHORT_MAX && written->length == length + 2;
+    char *copy = malloc(length + (length == 0));
+    assert_non_null(copy);
+    for (size_t i = 0; i < length; i++) {
+        is_plain = is_plain && (unsigned char)text[i] < 0x80;
+    }
+    assert_int_equal(json_copy_short(copy, text, length), is_plain);
+    assert_true(!is_plain || memcmp(copy, text, length) == 0);
+    free(copy);
+}
+
 static void expect_written(const char *text, size_t length) {
     CLEANUP(buf_finish) struct buf slow = BUF_INIT;
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
@@ -427,7 +440,9 @@ static void expect_written(const char *text, size_t length) {
     assert_non_null(own);
     memcpy(own, text, length);
     buf_add_text(&out, "before");
-    if (add_slowly(&slow, own, length)) {
+    bool is_utf8 = add_slowly(&slow, own, length);
+    expect_copied(own, length, &slow);
+    if (is_utf8) {
         assert_true(buf_add_json_text(&out, own, length));
         assert_int_equal(out.length, slow.length + 6);
         assert_memory_equal(out.data + 6, slow.data, slow.length + 1);
