@@ -1,4 +1,5 @@
 /* What a whole call costs through the embedding API, against the same work put together by hand.
+ * host/README.md (calls in process) has how this floor and that of the goals differ.
  *
  * The work: find the tool among 1,000 by its name, parse about 100 bytes of arguments, check them
  * against a schema of five parameters, run the tool, write about 190 bytes of JSON. The floor does
