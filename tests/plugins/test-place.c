@@ -28,16 +28,10 @@ enum { OPENAT2 = SYS_openat2 };
 
 #include <cmocka.h>
 
+#include "granted-root.h"
+
 /* The exchanges of two names, and the paths that are opened meanwhile. */
 #define ROUNDS 3000
-
-static char work[64];
-static char root[80];
-
-static const char *in_work(const char *name, char path[300]) {
-    (void)snprintf(path, 300, "%s/%s", work, name);
-    return path;
-}
 
 static void put(const char *name, const char *text) {
     char path[300];
@@ -57,35 +51,11 @@ static void make_folder(const char *name) {
     assert_int_equal(mkdir(in_work(name, path), 0700), 0);
 }
 
-static bool get_path(void *plugin, uint64_t index, struct tr_path *ret) {
-    (void)plugin;
-    ret->path = root;
-    ret->flags = TR_PATH_WRITES;
-    return index == 0;
-}
-
-static const void *get_extension(struct tr_host *host, const char *id) {
-    static const struct tr_paths_host paths = {.size = sizeof paths, .get = get_path};
-    (void)host;
-    return strcmp(id, TR_EXT_PATHS) == 0 ? &paths : NULL;
-}
-
-static void say(struct tr_host *host, int32_t level, const char *message) {
-    (void)host;
-    (void)level;
-    fail_msg("%s", message);
-}
-
 static int set_up(void **state) {
-    static const struct tr_host_api api = {
-            .size = sizeof api, .log = say, .get_extension = get_extension};
-    struct tr_host host = {.api = &api};
+    struct tr_host host = {.api = &granted_api};
     char path[300];
     (void)state;
-    (void)snprintf(work, sizeof work, "/tmp/toolrack-place-XXXXXX");
-    assert_non_null(mkdtemp(work));
-    (void)snprintf(root, sizeof root, "%s/root", work);
-    make_folder("root");
+    granted_make();
     make_folder("root/a");
     make_folder("root/a/b");
     make_folder("root-outside");

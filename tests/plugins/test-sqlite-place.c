@@ -16,29 +16,10 @@
 
 #include <cmocka.h>
 
-static char work[64];
-static char root[80];
+#include "granted-root.h"
+
 static const char *asked; /* the argument "path" */
 static char failure[600];
-
-static bool get_path(void *plugin, uint64_t index, struct tr_path *ret) {
-    (void)plugin;
-    ret->path = root;
-    ret->flags = TR_PATH_WRITES;
-    return index == 0;
-}
-
-static const void *get_extension(struct tr_host *host, const char *id) {
-    static const struct tr_paths_host paths = {.size = sizeof paths, .get = get_path};
-    (void)host;
-    return strcmp(id, TR_EXT_PATHS) == 0 ? &paths : NULL;
-}
-
-static void say(struct tr_host *host, int32_t level, const char *message) {
-    (void)host;
-    (void)level;
-    fail_msg("%s", message);
-}
 
 static tr_status get_string(struct tr_call *call, const char *path, const char **ret,
                             uint64_t *ret_length) {
@@ -74,11 +55,6 @@ static const struct tr_call_api call_api = {.size = offsetof(struct tr_call_api,
                                             .cancelled = cancelled,
                                             .fail = note_failure};
 
-static const char *in_work(const char *name, char path[300]) {
-    (void)snprintf(path, 300, "%s/%s", work, name);
-    return path;
-}
-
 static bool is_there(const char *name) {
     struct stat status;
     char path[300];
@@ -92,15 +68,10 @@ static void move(const char *from, const char *to) {
 }
 
 static int set_up(void **state) {
-    static const struct tr_host_api api = {
-            .size = sizeof api, .log = say, .get_extension = get_extension};
-    struct tr_host host = {.api = &api};
+    struct tr_host host = {.api = &granted_api};
     char path[300];
     (void)state;
-    (void)snprintf(work, sizeof work, "/tmp/toolrack-sqlite-XXXXXX");
-    assert_non_null(mkdtemp(work));
-    (void)snprintf(root, sizeof root, "%s/root", work);
-    assert_int_equal(mkdir(root, 0700), 0);
+    granted_make();
     assert_int_equal(mkdir(in_work("root/folder", path), 0700), 0);
     assert_int_equal(mkdir(in_work("outside", path), 0700), 0);
     assert_int_equal(db_set_up(&host), TR_OK);
