@@ -1,5 +1,5 @@
 /* The tools of the plugins filesystem, memory and sequential_thinking beside those of MCP's
- * reference servers, over stdio: round trips a second with one call at a time and with 16 in
+ * reference servers, over stdio: round trips a second with one call at a time and with 64 in
  * flight, the start, and memory.
  *
  * Both are measured by turns in one run, three rounds of each, of which the best counts. The CPU
@@ -20,7 +20,7 @@
 #include "bench.h"
 #include "mcp/server.h"
 
-enum { ROUNDS = 3, STARTS = 5, IN_FLIGHT = 16, ENTITIES = 500 };
+enum { ROUNDS = 3, STARTS = 5, IN_FLIGHT = 64, ENTITIES = 500 };
 enum { THEIRS, OURS, SIDES };
 #define ROUND_NS  UINT64_C(150000000)
 /* Of one read(): as much as a pipe can hold, so the client wakes as seldom as it can. */
@@ -395,7 +395,7 @@ static void measure_row(const struct row *row, unsigned at_once) {
             measure(&sides[i], row, at_once, &results[i]);
         }
     }
-    print_row(at_once == 1 ? row->name : "  16 in flight", &results[THEIRS], &results[OURS]);
+    print_row(at_once == 1 ? row->name : "  64 in flight", &results[THEIRS], &results[OURS]);
 }
 
 /* From the command to the first result of a tool, ms; the servers of the last round run on. */
