@@ -4,6 +4,7 @@
  *   manage.c       enable, disable, priority, register, unregister, reload, release
  *   defaults.c     default versions of tools
  *   follow.c       decisions of other hosts, and telling them of own decisions
+ *   hosts.c        joining other hosts by NATS
  *   install.c      packages: install, update, go back, remove
  *   owners.c       which plugin has a tool's name
  *   list.c         lists of tools and refusals
@@ -100,6 +101,9 @@ struct toolrack {
 
     atomic_uint_fast64_t told[HOST_EVENTS]; /* events, by their kind */
 
+    _Atomic(struct joined *) joined; /* memberships in groups of hosts: the last one, with those
+                                        that were left behind it */
+
     atomic_bool opened;         /* what plugins offer was told, see open.c */
     atomic_bool closed;         /* set by close: calls that were given up send no more events */
     struct toolrack *next_left; /* closed while a thread was in it: see close_host() */
@@ -126,6 +130,20 @@ void host_warn_headers(struct toolrack *host, const struct toolrack_tool *tool);
 void host_tool_event(void *user, enum toolrack_event_kind kind, const struct toolrack_tool *tool);
 void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin *plugin,
                        const char *message);
+
+/** Take those out of a list that are not to be kept. (list.c) */
+void tools_keep(struct toolrack_tools *tools, bool (*is_kept)(const struct toolrack_tool *tool));
+
+/* A plugin in memory that is registered. */
+struct host_registering {
+    const struct tr_plugin *plugin; /* copied, except for its functions */
+    enum trust trust;
+    const char *origin;
+    const struct run_service *service; /* of its one tool, copied; NULL: the tool's own function */
+};
+/** Register all tools of it, or none. (manage.c) @return as toolrack_register() */
+int host_register(struct toolrack *host, const struct host_registering *registering,
+                  uint64_t *ret_uids, struct toolrack_error *err);
 
 /** For tokens_options and tasks_options. (serving.c) */
 bool serving_learns(void *user);

@@ -77,6 +77,18 @@ int toolrack_list(struct toolrack *host, const struct toolrack_filter *filter,
     return 0;
 }
 
+void tools_keep(struct toolrack_tools *tools, bool (*is_kept)(const struct toolrack_tool *tool)) {
+    size_t kept = 0;
+    for (size_t i = 0; i < tools->count; i++) {
+        if (is_kept(tools->items[i])) {
+            tools->items[kept++] = tools->items[i];
+        } else {
+            toolrack_tool_unref(tools->items[i]);
+        }
+    }
+    tools->count = kept;
+}
+
 size_t toolrack_tools_count(const struct toolrack_tools *tools) {
     return tools->count;
 }

@@ -149,13 +149,12 @@ static int check_sound(const struct descriptor *desc, struct toolrack_error *err
     return 0;
 }
 
-int toolrack_register(struct toolrack *host, const struct tr_plugin *source, uint64_t *ret_uids,
-                      struct toolrack_error *err) {
-    HOST_SCOPE(host);
+int host_register(struct toolrack *host, const struct host_registering *registering,
+                  uint64_t *ret_uids, struct toolrack_error *err) {
     CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
     bool no_memory;
     struct descriptor_options options = tool_descriptor_options(&no_memory);
-    int code = descriptor_copy(source, &options, &desc, err);
+    int code = descriptor_copy(registering->plugin, &options, &desc, err);
     if (code == 0 && no_memory) {
         code = error_oom(err);
     }
@@ -167,7 +166,7 @@ int toolrack_register(struct toolrack *host, const struct tr_plugin *source, uin
     }
     CLEANUP(plugin_unrefp)
     struct plugin *plugin =
-            plugin_create(NULL, TRUST_BUILTIN, ORIGIN_APP, NULL, desc, &host->images);
+            plugin_create(NULL, registering->trust, registering->origin, NULL, desc, &host->images);
     if (plugin == NULL) {
         return error_oom(err);
     }
@@ -177,7 +176,19 @@ int toolrack_register(struct toolrack *host, const struct tr_plugin *source, uin
     plugin->pin = config_settings(host->config)->pin != PIN_UNSTATED
                           ? config_settings(host->config)->pin
                           : PIN_WARN;
+    if (registering->service != NULL) {
+        plugin->service = *registering->service;
+    }
     return registry_add_all(host->registry, plugin, ret_uids, err);
+}
+
+int toolrack_register(struct toolrack *host, const struct tr_plugin *source, uint64_t *ret_uids,
+                      struct toolrack_error *err) {
+    HOST_SCOPE(host);
+    return host_register(host,
+                         &(struct host_registering){
+                                 .plugin = source, .trust = TRUST_BUILTIN, .origin = ORIGIN_APP},
+                         ret_uids, err);
 }
 
 int toolrack_set_returns(struct toolrack *host, uint64_t uid, bool returns,

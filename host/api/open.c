@@ -10,6 +10,7 @@
 #include "api/builtin.h"
 #include "api/choosing.h"
 #include "api/follow.h"
+#include "api/hosts.h"
 #include "api/offer-plugins.h"
 #include "api/plan-tool.h"
 #include "base/cleanup.h"
@@ -694,6 +695,7 @@ int toolrack_open(const struct toolrack_options *options, struct toolrack **ret,
 /* Free the rest, when nothing uses it any more. */
 static void host_free(struct toolrack *host) {
     command_places_remove(&host->stated);
+    joined_destroy(atomic_load(&host->joined));
     config_destroy(host->config);
     listeners_destroy(host->listeners);
     notices_destroy(host->notices);
@@ -817,6 +819,7 @@ static void close_host(struct toolrack *host, bool exits) {
     if (host_check_process(host, NULL) < 0) {
         return; /* all that it has is its process's, and its threads are not here to be awaited */
     }
+    toolrack_leave(host);
     notices_stop(host->notices);
     runs_stop(&host->runs); /* while calls of theirs still run */
     life_stop(host->life);  /* a reload that another host's decision began ends sooner */

@@ -14,6 +14,7 @@
     X("host")          \
     X("identity")      \
     X("life")          \
+    X("nats")          \
     X("permission")    \
     X("permit")        \
     X("recommend")     \

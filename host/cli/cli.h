@@ -107,6 +107,7 @@ int verb_watch(struct cli *cli);
 int verb_mcp(struct cli *cli);
 int verb_serve(struct cli *cli);
 int verb_status(struct cli *cli);
+int verb_hosts(struct cli *cli);
 int verb_log(struct cli *cli);
 int verb_decisions(struct cli *cli);
 int verb_plugins(struct cli *cli);

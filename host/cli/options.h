@@ -93,6 +93,9 @@ struct options {
     struct texts allow;
     struct texts listen;
     struct texts sockets;
+    const char *nats;  /**< the address of a NATS server */
+    const char *group; /**< of hosts */
+    const char *name;  /**< of this host */
     uint32_t limit;  /**< 0 when not given */
     uint32_t budget; /**< 0 when not given */
     bool explain;

@@ -17,6 +17,7 @@
 #include "cli/daemon.h"
 #include "cli/output.h"
 #include "serve/serve.h"
+#include "toolrack/hosts.h"
 #include "toolrack/serving.h"
 
 struct serving {
@@ -90,6 +91,16 @@ static void take_commands(struct cli *cli, struct serving *serving) {
     }
 }
 
+/* Before clients are served, so that they find the tools of others that answer at once. */
+static int join(struct cli *cli) {
+    const struct options *options = &cli->options;
+    struct toolrack_join_options join = TOOLRACK_JOIN_OPTIONS_INIT;
+    join.url = options->nats;
+    join.group = options->group;
+    join.name = options->name;
+    return options->nats != NULL ? toolrack_join(cli->host, &join, cli->err) : 0;
+}
+
 static int serve(struct cli *cli, struct serving *serving, const sigset_t *signals) {
     const struct options *options = &cli->options;
     const struct serve_http http = {.listen = options->listen.items,
@@ -113,6 +124,7 @@ static int serve(struct cli *cli, struct serving *serving, const sigset_t *signa
     if (code == 0 && http.token_file != NULL) {
         code = toolrack_token_file(cli->host, http.token_file, cli->err);
     }
+    code = code < 0 ? code : join(cli);
     if (code == 0 && serving->daemon.commands != NULL) {
         take_commands(cli, serving);
     }

@@ -669,8 +669,25 @@ static const struct option_spec serve_options[] = {
         {"socket", "PATH", "listen on a Unix socket of this user; repeatable", OPTION_LIST,
          MEMBER(sockets)},
         {"profile", "NAME", "only the tools of this profile", OPTION_TEXT, MEMBER(profile)},
+        {"nats", "URL", "join other hosts by this NATS server", OPTION_TEXT, MEMBER(nats)},
+        {"group", "NAME", "the group of hosts to join (default)", OPTION_TEXT, MEMBER(group)},
+        {"name", "HOST", "this host's name among them", OPTION_TEXT, MEMBER(name)},
         {0},
 };
+
+static const struct option_spec hosts_options[] = {
+        {"nats", "URL", "ask the hosts of this NATS server", OPTION_TEXT, MEMBER(nats)},
+        {"group", "NAME", "those of this group (default)", OPTION_TEXT, MEMBER(group)},
+        {0},
+};
+
+static const char hosts_details[] =
+        "Shows the hosts that are joined by NATS ('toolrack serve --nats URL'): the name and the\n"
+        "public key of each, whether this host trusts it, how many calls it runs, how many tools\n"
+        "it has, its version, how long it takes to answer, and by how much its clock is ahead.\n"
+        "Without --nats the daemon says who is in its group. A host that is \"slow\" did not\n"
+        "answer calls in time and gets none for a while; one that is \"silent\" is probably "
+        "gone.\n";
 
 static const char serve_details[] =
         "Clients of the Model Context Protocol reach the tools at http://ADDRESS:PORT/mcp, and\n"
@@ -926,6 +943,8 @@ const struct verb cli_verbs[] = {
          verb_serve, .group = "serving", .tells_all = true, .raw = true, .runs_tools = true},
         {"status", "", "show whether a daemon serves", status_details, NULL, 0, 0, true,
          verb_status, .relayed = RELAYED_SHOWS},
+        {"hosts", "", "show the hosts that are joined by NATS", hosts_details, hosts_options, 0, 0,
+         true, verb_hosts, .relayed = RELAYED_SHOWS},
         {"mcp", "", "serve MCP on standard input and output", mcp_details, mcp_options, 0, 0, false,
          verb_mcp, .tells_all = true, .raw = true, .runs_tools = true, .relayed = RELAYED_ACTS},
         {"token", "[list|add|revoke [NAME]]", "list or change the tokens of clients", token_details,

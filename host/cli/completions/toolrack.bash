@@ -100,7 +100,7 @@ _toolrack() {
         --plugin | --tag | --category | --purpose | --scenario | --arg | --timeout | --for | --allow | --caller | --since | --task | --limit | --budget | --conversation | --trace | --call | --crash | --why | --endpoint | --max-steps | --max-result | --system | --profile | --expires | --rate | --owner | --listen | --ids | --name | --seed | --runs | --grant | --build | --function | --decide) return ;;
     esac
     if [[ -z $verb ]]; then
-        _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check dev test pack sign verify keys new bind version help
+        _toolrack_reply -W 'list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status hosts mcp log decisions statistics check dev test pack sign verify keys new bind version help
             --config --state --plugins --require-sandbox --safe-mode --no-daemon --json --color --no-pager --verbose --help --version' -- "$cur"
         return
     fi

@@ -23,7 +23,7 @@ function __toolrack_models
     toolrack (__toolrack_globals) models 2>/dev/null </dev/null | tail -n +2 | string match -r '^\S+'
 end
 
-set -l verbs list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status mcp log decisions statistics check dev test pack sign verify keys new bind version help
+set -l verbs list show call export answer agent models enable disable priority default grant revoke grants allow disallow approvals token tasks plan run runs select search recommend feedback blacklist whitelist plugins why release reload rollback install update uninstall packages index adopt watch serve status hosts mcp log decisions statistics check dev test pack sign verify keys new bind version help
 
 complete -c toolrack -f
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -l config -r -F -d 'Read this configuration'
@@ -82,6 +82,7 @@ complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a adopt -d 'Sa
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a watch -d 'Reload plugins when their files change'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a serve -d 'Serve MCP over HTTP'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a status -d 'Show whether a daemon serves'
+complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a hosts -d 'Show the hosts that are joined by NATS'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a mcp -d 'Serve MCP on standard input and output'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a check -d 'Find problems in a plugin or in toolrack.json'
 complete -c toolrack -n "not __fish_seen_subcommand_from $verbs" -a log -d 'List the calls in the log'

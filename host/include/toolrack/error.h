@@ -40,7 +40,9 @@ extern "C" {
     X(IO, -13, "InputOutput", true)                                           \
     X(NO_MEMORY, -14, "OutOfMemory", true)                                    \
     /* Again about one call: it goes on in another one, with the answers. */  \
-    X(INPUT_REQUIRED, -15, "InputRequired", true)
+    X(INPUT_REQUIRED, -15, "InputRequired", true)                             \
+    /* And about one call: no host that has the tool can be reached. */       \
+    X(UNAVAILABLE, -16, "Unavailable", true)
 
 enum toolrack_code {
     TOOLRACK_OK = 0,

@@ -43,13 +43,14 @@
     X(Options_SetSecure)                   \
     X(Options_SetSendAsap)                 \
     X(Options_SetTimeout)                  \
-    X(Options_SetURL)                      \
+    X(Options_SetServers)                  \
     X(Options_SetUserCredentialsFromFiles) \
     X(Options_SetDisconnectedCB)           \
     X(Options_SetReconnectedCB)            \
     X(Options_UseGlobalMessageDelivery)    \
     X(Status_GetText)                      \
     X(Subscription_Destroy)                \
+    X(Subscription_SetOnCompleteCB)        \
     X(Subscription_Unsubscribe)
 
 struct libnats {

@@ -26,7 +26,8 @@
     X(INVALID, 400, "The request is wrong")                     \
     X(IO, 500, "Reading or writing failed")                     \
     X(NO_MEMORY, 503, "Out of memory")                          \
-    X(INPUT_REQUIRED, 409, "The tool asks for more")
+    X(INPUT_REQUIRED, 409, "The tool asks for more")            \
+    X(UNAVAILABLE, 503, "No host that has the tool can be reached")
 
 static const struct problem {
     int code;

@@ -1,0 +1,259 @@
+/* Hosts that are joined by NATS: what a member (remote/nats/member.h) needs of the host. */
+#include "toolrack/hosts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/host.h"
+#include "api/hosts.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "registry/text.h"
+#include "remote/nats/member.h"
+
+CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
+
+/* A membership, also one that was left: calls of its tools may still be held. */
+struct joined {
+    struct joined *next;
+    struct toolrack *host;
+    struct arena arena;    /* of the options' texts */
+    struct member *member; /* NULL: it could not join */
+    bool is_left;
+};
+
+/* ------------------------------------------------------ what a member calls */
+
+static bool is_own(const struct toolrack_tool *tool) {
+    return strcmp(tool->reg->plugin->origin, ORIGIN_REMOTE) != 0;
+}
+
+/* Tools of other hosts are offered by those, and what nobody has agreed to or what cannot run here
+ * is of no use there either. */
+static int list_own(void *user, struct toolrack_tools **ret, struct toolrack_error *err) {
+    const struct joined *joined = user;
+    CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
+    int code = toolrack_list(joined->host, NULL, &tools, err);
+    if (code < 0) {
+        return code;
+    }
+    tools_keep(tools, is_own);
+    *ret = STEAL(tools);
+    return 0;
+}
+
+static struct toolrack_tool *get_tool(void *user, const char *selector) {
+    const struct joined *joined = user;
+    return toolrack_get(joined->host, selector);
+}
+
+static int submit(void *user, struct toolrack_tool *tool, const char *arguments, size_t length,
+                  const struct toolrack_call_options *options, toolrack_done *done, void *done_user,
+                  struct toolrack_call **ret, struct toolrack_error *err) {
+    const struct joined *joined = user;
+    return toolrack_submit_tool(joined->host, tool, arguments, length, options, done, done_user,
+                                ret, err);
+}
+
+static uint32_t running(void *user) {
+    const struct joined *joined = user;
+    return call_running(&joined->host->calls);
+}
+
+/* Never called: the service runs in its place. */
+static tr_status run_elsewhere(struct tr_call *call) {
+    return tr_fail(call, TR_FAILED, NULL, "the tool runs on other hosts");
+}
+
+/* A plugin of one tool, as one of the configuration; the same pins and policies hold for it. */
+static int add_tool(void *user, const struct tr_tool *tool, const struct run_service *service,
+                    uint64_t *ret_uid, struct toolrack_error *err) {
+    const struct joined *joined = user;
+    struct toolrack *host = joined->host;
+    struct tr_tool one = *tool;
+    const struct tr_tool *const tools[] = {&one};
+    one.run = run_elsewhere;
+    struct tr_plugin described = {.magic = TR_MAGIC,
+                                  .size = sizeof described,
+                                  .abi_major = TR_ABI_MAJOR,
+                                  .abi_minor = TR_ABI_MINOR,
+                                  .flags = TR_THREAD_SAFE,
+                                  .id = tool->name,
+                                  .version = tool->version,
+                                  .tool_count = 1,
+                                  .tool_size = sizeof(struct tr_tool),
+                                  .tools = tools};
+    return host_register(host,
+                         &(struct host_registering){.plugin = &described,
+                                                    .trust = TRUST_COMMUNITY,
+                                                    .origin = ORIGIN_REMOTE,
+                                                    .service = service},
+                         ret_uid, err);
+}
+
+static void remove_tool(void *user, uint64_t uid) {
+    const struct joined *joined = user;
+    (void)registry_remove(joined->host->registry, uid, NULL);
+}
+
+/* A toolrack_listener. */
+static void tell_changed(void *user, const struct toolrack_event *event) {
+    struct joined *joined = user;
+    switch (event->kind) {
+    case TOOLRACK_EVENT_ADDED:
+    case TOOLRACK_EVENT_REMOVED:
+    case TOOLRACK_EVENT_CHANGED:
+    case TOOLRACK_EVENT_CHANGED_TEXT:
+    case TOOLRACK_EVENT_RELOADED:
+    case TOOLRACK_EVENT_QUARANTINED:
+    case TOOLRACK_EVENT_RELEASED: member_changed(joined->member); break;
+    default: break;
+    }
+}
+
+/* ----------------------------------------------------------------- options */
+
+/* A text in the arena; NULL stays NULL. @return whether there was memory. */
+static bool keep(struct joined *joined, const char **text, const char *otherwise) {
+    const char *from = *text != NULL ? *text : otherwise;
+    *text = from != NULL ? arena_copy(&joined->arena, from, strlen(from)) : NULL;
+    return from == NULL || *text != NULL;
+}
+
+static bool keep_trusted(struct joined *joined, const char *const *trusted,
+                         struct member_options *ret) {
+    size_t count = 0;
+    while (trusted != NULL && trusted[count] != NULL) {
+        count++;
+    }
+    const char **kept = arena_alloc(&joined->arena, (count + 1) * sizeof *kept);
+    for (size_t i = 0; kept != NULL && i < count; i++) {
+        kept[i] = trusted[i];
+        if (!keep(joined, &kept[i], NULL)) {
+            return false;
+        }
+    }
+    ret->trusted = kept;
+    ret->trusted_count = count;
+    return kept != NULL;
+}
+
+static int fill(struct joined *joined, const struct toolrack_join_options *given,
+                struct member_options *ret, struct toolrack_error *err) {
+    struct toolrack *host = joined->host;
+    char name[64] = "";
+    (void)gethostname(name, sizeof name - 1);
+    *ret = (struct member_options){
+            .log = &host->log,
+            .url = given->url,
+            .group = given->group,
+            .name = given->name,
+            .credentials = given->credentials,
+            .ca = given->ca,
+            .certificate = given->certificate,
+            .key = given->key,
+            .key_folder = given->observes == 0 ? host->places.state_dir : NULL,
+            .serves = given->observes == 0,
+            .uses = given->observes == 0,
+            .beat_ms = given->beat_ms < UINT32_MAX ? (unsigned)given->beat_ms : MEMBER_BEAT_MS,
+            .user = joined,
+            .list = list_own,
+            .get = get_tool,
+            .submit = submit,
+            .cancel = toolrack_cancel,
+            .let_go = toolrack_call_unref,
+            .running = running,
+            .add = add_tool,
+            .remove = remove_tool};
+    if (!keep(joined, &ret->url, "nats://127.0.0.1:4222") ||
+        !keep(joined, &ret->group, "default") ||
+        !keep(joined, &ret->name, name[0] != '\0' ? name : "host") ||
+        !keep(joined, &ret->credentials, NULL) || !keep(joined, &ret->ca, NULL) ||
+        !keep(joined, &ret->certificate, NULL) || !keep(joined, &ret->key, NULL) ||
+        !keep_trusted(joined, given->trusted, ret)) {
+        return error_oom(err);
+    }
+    return 0;
+}
+
+/* ----------------------------------------------------------- join and leave */
+
+void joined_destroy(struct joined *joined) {
+    while (joined != NULL) {
+        struct joined *next = joined->next;
+        member_destroy(joined->member);
+        arena_finish(&joined->arena);
+        free(joined);
+        joined = next;
+    }
+}
+
+/* The membership that is not left, or NULL. */
+static struct joined *present(struct toolrack *host) {
+    struct joined *joined = atomic_load(&host->joined);
+    return joined != NULL && !joined->is_left ? joined : NULL;
+}
+
+int toolrack_join(struct toolrack *host, const struct toolrack_join_options *options,
+                  struct toolrack_error *err) {
+    HOST_SCOPE(host);
+    struct toolrack_join_options given = TOOLRACK_JOIN_OPTIONS_INIT;
+    struct member_options wanted;
+    if (options != NULL) {
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    }
+    if (present(host) != NULL) {
+        return error_set(err, TOOLRACK_E_EXISTS,
+                         "this host has joined a group already; leave it first");
+    }
+    struct joined *joined = calloc(1, sizeof *joined);
+    if (joined == NULL) {
+        return error_oom(err);
+    }
+    joined->host = host;
+    arena_init(&joined->arena, NULL, 0);
+    int code = fill(joined, &given, &wanted, err);
+    code = code < 0 ? code : member_join(&wanted, &joined->member, err);
+    if (code < 0) {
+        joined_destroy(joined);
+        return code;
+    }
+    joined->next = atomic_load(&host->joined);
+    atomic_store(&host->joined, joined);
+    code = wanted.serves ? toolrack_add_listener(host, tell_changed, joined, err) : 0;
+    if (code < 0) {
+        toolrack_leave(host);
+        return code;
+    }
+    member_changed(joined->member); /* what has changed before it was listened */
+    return 0;
+}
+
+void toolrack_leave(struct toolrack *host) {
+    HOST_SCOPE(host);
+    struct joined *joined = present(host);
+    if (joined != NULL) {
+        toolrack_remove_listener(host, tell_changed, joined);
+        member_leave(joined->member);
+        joined->is_left = true;
+    }
+}
+
+int toolrack_hosts(struct toolrack *host, uint32_t wait_ms, struct toolrack_text **ret,
+                   struct toolrack_error *err) {
+    HOST_SCOPE(host);
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    struct joined *joined = present(host);
+    if (joined == NULL) {
+        return error_set(err, TOOLRACK_E_NOT_FOUND,
+                         "this host has joined no others; name a NATS server, with --nats or in "
+                         "\"nats\" of the configuration");
+    }
+    if (wait_ms > 0) {
+        member_gather(joined->member, wait_ms);
+    }
+    member_describe(joined->member, &out);
+    *ret = text_create(&out);
+    return *ret != NULL ? 0 : error_oom(err);
+}

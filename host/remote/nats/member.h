@@ -1,0 +1,93 @@
+/* member.h - this host's part in a group of hosts that are joined by NATS.
+ *
+ * A member announces its own tools and runs calls of them for the others, and has the tools of the
+ * others registered here and sends their calls to them. It knows the registry and the calls of its
+ * host by the functions that it is given. */
+#pragma once
+
+#include "base/log.h"
+#include "registry/tool.h"
+#include "run/run.h"
+#include "toolrack/toolrack.h"
+
+struct member;
+
+/* How often a host announces itself, unless its options say otherwise; and the least. */
+#define MEMBER_BEAT_MS      1000u
+#define MEMBER_BEAT_MS_MIN  20u
+/* After so many beats in which nothing came from a host it is gone. */
+#define MEMBER_BEATS_SILENT 5u
+/* Most hosts of a group, and most tools of one of them. */
+#define MEMBER_HOSTS_MAX    4096u
+#define MEMBER_TOOLS_MAX    65536u
+/* Most calls of other hosts that are under way here. */
+#define MEMBER_CALLS_MAX    4096u
+
+/* All pointers are borrowed until member_leave(). Functions are called on threads of the member,
+ * and on those of calls. */
+struct member_options {
+    const struct log *log;
+    const char *url;         /* nats://, tls:// ...; several with commas */
+    const char *group;       /* only hosts of the same group know each other */
+    const char *name;        /* of this host, for people */
+    const char *credentials; /* file of a JWT and a seed; NULL: none. Likewise: */
+    const char *nkey_seed;   /* file of the seed of a public key of NATS */
+    const char *nkey;        /* that public key */
+    const char *ca;          /* files of TLS */
+    const char *certificate;
+    const char *key;
+    const char *key_folder;     /* where the key of this host is kept; NULL: nowhere */
+    const char *const *trusted; /* public keys of hosts, `trusted_count` of them */
+    size_t trusted_count;
+    bool serves;      /* others may call its tools */
+    bool uses;        /* it registers and calls the tools of others */
+    unsigned beat_ms; /* 0: MEMBER_BEAT_MS */
+
+    void *user;
+    /* The tools of this host that are enabled, without those of other hosts; as toolrack_list(). */
+    int (*list)(void *user, struct toolrack_tools **ret, struct toolrack_error *err);
+    /* As toolrack_get(). */
+    struct toolrack_tool *(*get)(void *user, const char *selector);
+    /* As toolrack_submit_tool(). */
+    int (*submit)(void *user, struct toolrack_tool *tool, const char *arguments, size_t length,
+                  const struct toolrack_call_options *options, toolrack_done *done, void *done_user,
+                  struct toolrack_call **ret, struct toolrack_error *err);
+    void (*cancel)(struct toolrack_call *call);
+    void (*let_go)(struct toolrack_call *call);
+    /* How many calls run in this host. */
+    uint32_t (*running)(void *user);
+    /* Register a tool of other hosts. `tool` and `service` are copied.
+     * @return 0 with its number, or as registry_add_all(). */
+    int (*add)(void *user, const struct tr_tool *tool, const struct run_service *service,
+               uint64_t *ret_uid, struct toolrack_error *err);
+    /* Take it back; its calls that run end by themselves. */
+    void (*remove)(void *user, uint64_t uid);
+};
+
+/** Join. Whether the server is there is known when this returns; later it is found again whenever
+ * it was lost.
+ * @return 0; TOOLRACK_E_INVALID for a name or an option; TOOLRACK_E_IO when libnats or the server
+ *         cannot be reached; as key_open(); TOOLRACK_E_NO_MEMORY. [any-thread] */
+int member_join(const struct member_options *options, struct member **ret,
+                struct toolrack_error *err);
+
+/** Leave: the others are told, tools of others are removed, calls of others are cancelled and calls
+ * to others end. Waits until no thread of the member runs. NULL is ignored. [any-thread but those
+ * of calls and of the member] */
+void member_leave(struct member *member);
+
+/** Release what calls of tools of others may still have used after member_leave(): once none runs.
+ */
+void member_destroy(struct member *member);
+
+/** The tools of this host have changed. [any-thread] */
+void member_changed(struct member *member);
+
+/** Ask all hosts of the group to announce themselves, and wait until their tools are known, for a
+ * time at most. [any-thread but those of the member] */
+void member_gather(struct member *member, unsigned wait_ms);
+
+/** The hosts of the group as a JSON array, this one first, appended: name, instance, key, version,
+ * self, trusted, state ("here", "slow" or "silent"), running, tools, latency_us (null: not measured
+ * yet), clock_ms (how far its clock is before this one's; null: likewise). [any-thread] */
+void member_describe(struct member *member, struct buf *out);

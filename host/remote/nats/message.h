@@ -1,0 +1,95 @@
+/* message.h - what two hosts say to each other about a call: one JSON object a message.
+ *
+ * Every message has "v": SUBJECT_VERSION. A reader ignores members that it does not know and
+ * refuses messages of another version.
+ *
+ *     a call     {"v":1, "tool", "version", "digest", "deadline_ms", "caller", "channel",
+ *                 "conversation", "trace", "confirmed", "confirmed_by", "arguments": {...}}
+ *     an event   {"v":1, "kind": "progress", "done", "total", "message"}
+ *                {"v":1, "kind": "log", "level", "line"}
+ *                {"v":1, "kind": "ask", "id", "message", "schema"}
+ *     the last   {"v":1, "kind": "result", "form": "json"|"text"|"content", "result": ...}
+ *                {"v":1, "kind": "error", "code", "message", "field", "trace", "signal", "begun",
+ *                 "death", "from_tool", "lasting"}
+ *     control    {"v":1, "call": "INBOX", "cancel": true}
+ *                {"v":1, "call": "INBOX", "ask": 1, "answer": 1, "content": {...}}
+ *
+ * These come from whoever may publish to the subjects: each is checked as what any peer may send.
+ */
+#pragma once
+
+#include <yyjson.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "toolrack/toolrack.h"
+
+/* A call as one host asks another for it. Texts may be NULL where the options of a call allow it.
+ */
+struct message_call {
+    const char *tool;
+    const char *version;
+    const char *digest; /* of its description (announce.h) */
+    uint32_t deadline_ms;
+    const char *caller;
+    const char *channel;
+    const char *conversation;
+    const char *trace;
+    bool confirmed;
+    const char *confirmed_by;
+    const char *arguments; /* the text of a JSON object */
+    size_t length;
+};
+
+void message_write_call(struct buf *out, const struct message_call *call);
+/** Read one; all in the arena, which must outlive `ret`.
+ * @return 0; TOOLRACK_E_INVALID: what is wrong; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int message_read_call(const char *text, size_t length, struct arena *arena,
+                      struct message_call *ret, struct toolrack_error *err);
+
+enum message_kind { MESSAGE_PROGRESS, MESSAGE_LOG, MESSAGE_ASK, MESSAGE_RESULT, MESSAGE_ERROR };
+
+enum message_form { MESSAGE_JSON, MESSAGE_TEXT, MESSAGE_CONTENT };
+
+struct message_event {
+    enum message_kind kind;
+    double done; /* PROGRESS */
+    double total;
+    const char *text;       /* PROGRESS (or NULL) and ASK: the message; LOG: the line */
+    const char *schema;     /* ASK */
+    uint64_t id;            /* ASK */
+    int level;              /* LOG: enum toolrack_log_level */
+    enum message_form form; /* RESULT */
+    yyjson_val *result;     /* RESULT, read; numbers that no type holds are raw */
+};
+
+void message_write_progress(struct buf *out, double done, double total, const char *text);
+void message_write_log(struct buf *out, int level, const char *line);
+void message_write_ask(struct buf *out, uint64_t id, const char *text, const char *schema);
+void message_write_result(struct buf *out, const struct toolrack_result *result);
+void message_write_error(struct buf *out, const struct toolrack_error *err);
+
+/** Read an event or the last message of a call.
+ * @param ret_error  set where kind is MESSAGE_ERROR
+ * @return as message_read_call() [any-thread] */
+int message_read_event(const char *text, size_t length, struct arena *arena,
+                       struct message_event *ret, struct toolrack_error *ret_error,
+                       struct toolrack_error *err);
+
+struct message_control {
+    const char *call; /* the subject that its events go to */
+    bool cancel;
+    uint64_t ask;        /* 0: none */
+    int answer;          /* enum toolrack_answer */
+    const char *content; /* the text of a JSON object, or NULL */
+};
+
+void message_write_control(struct buf *out, const struct message_control *control);
+int message_read_control(const char *text, size_t length, struct arena *arena,
+                         struct message_control *ret, struct toolrack_error *err);
+
+/** Read a JSON object of this version.
+ * @param what  for the error: "a call" @return NULL: err is set. [any-thread] */
+yyjson_val *message_read(const char *text, size_t length, struct arena *arena, const char *what,
+                         struct toolrack_error *err);

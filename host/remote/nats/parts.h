@@ -1,0 +1,221 @@
+/* parts.h - the parts of a member, for its files.
+ *
+ *   member.c     joining and leaving, the thread that announces and watches, subjects
+ *   catalogue.c  the tools of this host as the others see them
+ *   incoming.c   calls of others
+ *   micro.c      the same as a micro service of NATS, for any client
+ *   peers.c      the other hosts and their tools
+ *   outgoing.c   calls to others
+ *
+ * Threads: those of libnats deliver messages and only look things up or put them into a queue; the
+ * member's own thread asks other hosts and registers tools; calls wait on their own threads. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "remote/nats/announce.h"
+#include "remote/nats/breaker.h"
+#include "remote/nats/key.h"
+#include "remote/nats/libnats.h"
+#include "remote/nats/member.h"
+#include "remote/nats/message.h"
+#include "remote/nats/subject.h"
+
+/* Room for the number of a host, 16 hexadecimal digits. */
+#define INSTANCE_ROOM 17u
+/* Longest subject here. */
+#define SUBJECT_ROOM  (2u * SUBJECT_TOKEN_MAX + 128u)
+
+/* Headers of signed messages. */
+#define HEADER_KEY       "Toolrack-Key"
+#define HEADER_TIME      "Toolrack-Time"
+#define HEADER_NONCE     "Toolrack-Nonce"
+#define HEADER_SIGNATURE "Toolrack-Signature"
+
+/* A tool of this host as it is announced. */
+struct own_tool {
+    struct toolrack_tool *tool; /* a reference */
+    char *json;
+    size_t length;
+    char digest[ANNOUNCE_DIGEST_ROOM];
+};
+
+/* The tools of this host at one moment, by name and version. Immutable and counted. */
+struct catalogue {
+    atomic_uint refs;
+    struct own_tool *tools;
+    size_t count;
+    char digest[ANNOUNCE_DIGEST_ROOM]; /* of all */
+};
+
+struct incoming; /* a call of another host */
+struct outgoing; /* a call to another host */
+struct endpoint; /* a tool as an endpoint of a micro service */
+struct peer;     /* another host */
+struct remote_tool;
+
+struct member {
+    struct member_options options;
+    struct key *key;
+    struct nonces *nonces;
+    char instance[INSTANCE_ROOM];
+    char *group_token;
+    char *inbox; /* what the inboxes of this member begin with */
+    natsConnection *connection;
+    atomic_bool connected;
+    unsigned beat_ms;
+    int64_t max_payload;
+
+    natsSubscription *subscriptions[16];
+    size_t subscription_count;
+    size_t live; /* subscriptions, of endpoints too, whose last message is not handled; guarded by
+                    `lock` */
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* the thread has something to do, or something it did is done */
+    pthread_t thread;
+    bool runs;     /* the thread was started */
+    bool stops;    /* it is to end */
+    bool is_dirty; /* the tools of this host have changed */
+    bool is_left;  /* member_leave() was called */
+    bool wants;    /* a peer's tools are to be read */
+    struct catalogue *catalogue;
+
+    struct incoming *incoming; /* a list; guarded by `lock`, as are the next */
+    size_t incoming_count;
+    struct outgoing *outgoing; /* likewise */
+    uint64_t outgoing_last;    /* the number of the last one */
+    struct peer *peers;
+    size_t peer_count;
+    struct remote_tool *remote_tools; /* all that were ever registered: calls may still use them */
+
+    struct endpoint **endpoints; /* the member's thread changes them, under the lock */
+    size_t endpoint_count;
+    char micro_started[32]; /* when it joined, as RFC 3339 */
+};
+
+/* ---- member.c */
+
+/** "toolrack.1.GROUP.<form>" @return `ret`. */
+const char *member_subject(const struct member *member, char ret[SUBJECT_ROOM], const char *format,
+                           ...) TOOLRACK_PRINTF(3, 4);
+/** Receive messages of a subject; `queue` NULL: each member gets all.
+ * @return 0; TOOLRACK_E_IO. */
+int member_subscribe(struct member *member, const char *subject, const char *queue,
+                     natsMsgHandler handle, void *user, natsSubscription **ret,
+                     struct toolrack_error *err);
+/** The same until the member leaves. */
+int member_keep_subscribed(struct member *member, const char *subject, natsMsgHandler handle,
+                           struct toolrack_error *err);
+/** Publish; a failure is logged. `reply` may be NULL. */
+bool member_publish(struct member *member, const char *subject, const char *reply,
+                    const struct buf *data);
+bool member_trusts(const struct member *member, const char *public);
+/** Wake the member's thread. Caller holds the lock. */
+void member_wake(struct member *member);
+
+/* ---- catalogue.c */
+
+int catalogue_make(struct member *member, struct catalogue **ret, struct toolrack_error *err);
+void catalogue_unref(struct catalogue *catalogue);
+CLEANUP_DEFINE(struct catalogue, catalogue_unref)
+/** The present one, a reference; or NULL. */
+struct catalogue *catalogue_get(struct member *member);
+/** A tool by name and version; NULL: there is none. */
+const struct own_tool *catalogue_find(const struct catalogue *catalogue, const char *name,
+                                      const char *version);
+/** Answer a request for a page of the tools. */
+void catalogue_answer(struct member *member, natsMsg *message);
+
+/* ---- incoming.c */
+
+/* A call by any client of NATS: the message has the arguments, and the answer is the result. */
+void incoming_foreign(struct member *member, struct endpoint *endpoint, const struct own_tool *own,
+                      natsMsg *message);
+void incoming_call(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
+                   void *member);
+void incoming_control(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
+                      void *member);
+/** Cancel all and wait until they have ended. */
+void incoming_stop(struct member *member);
+
+/* ---- micro.c */
+
+/** A call of an endpoint has ended; `err` NULL: with a result. */
+void endpoint_count(struct endpoint *endpoint, uint64_t duration_ns,
+                    const struct toolrack_error *err);
+
+/** Have an endpoint for each tool of a catalogue that any client may call. [the member's thread] */
+void micro_update(struct member *member, const struct catalogue *catalogue);
+/** Answer $SRV.PING, $SRV.INFO and $SRV.STATS. */
+void micro_answer(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
+                  void *member);
+void micro_stop(struct member *member);
+void micro_destroy(struct member *member);
+/** For $SRV. */
+int micro_start(struct member *member, struct toolrack_error *err);
+
+/* ---- peers.c */
+
+/** Another host announces itself. */
+void peers_announced(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
+                     void *member);
+/** An answer to a probe, or that nobody answers. */
+void peers_probed(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
+                  void *member);
+/** Read the tools of hosts whose tools are not known, and register and remove tools. [the member's
+ * thread, no lock] */
+void peers_update(struct member *member);
+/** Probe all; forget those that are silent. [the member's thread, no lock] */
+void peers_watch(struct member *member);
+void peers_stop(struct member *member);
+void peers_destroy(struct member *member);
+/** Whether the tools of all known hosts are known. Caller holds the lock. */
+bool peers_are_known(const struct member *member);
+
+/* What a call needs of the host that it is sent to. */
+struct peer_pick {
+    char instance[INSTANCE_ROOM];
+    char name[64];
+};
+/** Choose a host for a call of a tool: of two by chance the one with less load. Its load is one
+ * more then, until peers_ended().
+ * @param not_this  hosts that are left out: `count` of them
+ * @return 0; TOOLRACK_E_UNAVAILABLE */
+int peers_pick(struct member *member, const struct remote_tool *tool,
+               const struct peer_pick *not_this, size_t count, struct peer_pick *ret,
+               struct toolrack_error *err);
+/* How a call ended, for the host: with whatever answer, without one in time, before that by its
+ * caller, or because nobody is there. */
+enum peer_outcome { PEER_ANSWERED, PEER_LATE, PEER_CANCELLED, PEER_GONE };
+void peers_ended(struct member *member, const struct peer_pick *pick, enum peer_outcome outcome);
+void peers_describe(struct member *member, struct buf *out);
+
+/* ---- outgoing.c */
+
+/* The user of the service of a remote tool. Lives until the member is destroyed. */
+struct remote_tool {
+    struct remote_tool *next;
+    struct member *member;
+    char name[SUBJECT_NAME_MAX + 1];
+    char version[SUBJECT_NAME_MAX + 1];
+    char digest[ANNOUNCE_DIGEST_ROOM]; /* of the description as it came */
+    bool trusted; /* by a host with a trusted key: it is another tool than the same by others */
+    bool idempotent;
+    bool is_safe;
+    bool is_registered;
+    bool is_refused; /* it could not be registered; logged once */
+    uint64_t uid;
+    struct peer **hosts; /* that have it; guarded by the lock of the member */
+    size_t host_count;
+    size_t host_room;
+};
+
+tr_status outgoing_run(struct tr_call *call, void *remote_tool);
+/** A message for a call to another host. */
+void outgoing_message(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
+                      void *member);
+/** A host is gone, or (NULL) the server or this member is: calls to it fail. Caller holds the lock.
+ */
+void outgoing_lose(struct member *member, const char *instance);
