@@ -139,6 +139,38 @@ static bool keep_trusted(struct joined *joined, const char *const *trusted,
     return kept != NULL;
 }
 
+/* What the options leave open, as the configuration says; lists in the arena. */
+static bool add_configured(struct joined *joined, struct toolrack_join_options *options) {
+    yyjson_val *nats = config_nats(joined->host->config);
+    const struct {
+        const char **option;
+        const char *name;
+    } texts[] = {{&options->url, "url"},   {&options->group, "group"},
+                 {&options->name, "name"}, {&options->credentials, "credentials"},
+                 {&options->ca, "ca"},     {&options->certificate, "certificate"},
+                 {&options->key, "key"}};
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+        if (*texts[i].option == NULL) {
+            *texts[i].option = yyjson_get_str(yyjson_obj_get(nats, texts[i].name));
+        }
+    }
+    if (options->trusted == NULL) {
+        yyjson_val *keys = yyjson_obj_get(nats, "trusted_hosts");
+        const char **trusted =
+                arena_zalloc(&joined->arena, (yyjson_arr_size(keys) + 1) * sizeof *trusted);
+        size_t at;
+        size_t count;
+        yyjson_val *key;
+        yyjson_arr_foreach (keys, at, count, key) {
+            if (trusted != NULL) {
+                trusted[at] = yyjson_get_str(key);
+            }
+        }
+        options->trusted = trusted;
+    }
+    return options->trusted != NULL;
+}
+
 static int fill(struct joined *joined, const struct toolrack_join_options *given,
                 struct member_options *ret, struct toolrack_error *err) {
     struct toolrack *host = joined->host;
@@ -213,7 +245,7 @@ int toolrack_join(struct toolrack *host, const struct toolrack_join_options *opt
     }
     joined->host = host;
     arena_init(&joined->arena, NULL, 0);
-    int code = fill(joined, &given, &wanted, err);
+    int code = add_configured(joined, &given) ? fill(joined, &given, &wanted, err) : error_oom(err);
     code = code < 0 ? code : member_join(&wanted, &joined->member, err);
     if (code < 0) {
         joined_destroy(joined);
@@ -228,6 +260,11 @@ int toolrack_join(struct toolrack *host, const struct toolrack_join_options *opt
     }
     member_changed(joined->member); /* what has changed before it was listened */
     return 0;
+}
+
+bool toolrack_joins(struct toolrack *host) {
+    HOST_SCOPE(host);
+    return yyjson_obj_get(config_nats(host->config), "url") != NULL;
 }
 
 void toolrack_leave(struct toolrack *host) {

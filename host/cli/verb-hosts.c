@@ -9,6 +9,9 @@
 /* How long answers are awaited: nobody knows how many hosts there are. */
 #define ANSWERS_MS 500u
 
+/* So often it asks each host whether it is there, which tells its latency and its clock. */
+#define OBSERVER_BEAT_MS 100u
+
 static const char *const headings[] = {"NAME",    "STATE",   "TRUSTED", "RUNNING", "TOOLS",
                                        "VERSION", "LATENCY", "CLOCK",   "KEY"};
 
@@ -48,6 +51,7 @@ int verb_hosts(struct cli *cli) {
     join.url = cli->options.nats;
     join.group = cli->options.group;
     join.observes = 1;
+    join.beat_ms = OBSERVER_BEAT_MS;
     int code = 0;
     if (join.url != NULL) {
         code = toolrack_join(cli->host, &join, cli->err);

@@ -98,7 +98,8 @@ static int join(struct cli *cli) {
     join.url = options->nats;
     join.group = options->group;
     join.name = options->name;
-    return options->nats != NULL ? toolrack_join(cli->host, &join, cli->err) : 0;
+    bool joins = options->nats != NULL || toolrack_joins(cli->host);
+    return joins ? toolrack_join(cli->host, &join, cli->err) : 0;
 }
 
 static int serve(struct cli *cli, struct serving *serving, const sigset_t *signals) {

@@ -33,6 +33,7 @@
  *         "models": {"fast": {"endpoint": "https://api.example.com", "model": "m"}},
  *         "agent": {"model": "fast"},           // which of them toolrack agent asks
  *         "choose": {"scenes": {"fleet": {"words": ["truck"]}}},  // how tools are chosen
+ *         "nats": {"url": "nats://127.0.0.1:4222"},  // other hosts that this one joins
  *         "serve": {"listen": "127.0.0.1:8137"}  // how clients are served; see serving.c
  *     }
  *
@@ -223,6 +224,9 @@ int config_refuse_value(const struct config *config, const char *file, const cha
 /** A profile as the file has it, which gives it no list that it has not; NULL: there is none.
  * [any-thread] */
 yyjson_val *config_profile(const struct config *config, const char *name);
+
+/** The member "nats" as the file has it; NULL: it has none. Borrowed. [any-thread] */
+yyjson_val *config_nats(const struct config *config);
 
 /* ------------------------------------------------------ services, definitions */
 

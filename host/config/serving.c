@@ -153,3 +153,7 @@ yyjson_val *config_profile(const struct config *config, const char *name) {
     yyjson_val *serve = yyjson_obj_get(config->root, "serve");
     return yyjson_obj_get(yyjson_obj_get(serve, "profiles"), name);
 }
+
+yyjson_val *config_nats(const struct config *config) {
+    return yyjson_obj_get(config->root, "nats");
+}

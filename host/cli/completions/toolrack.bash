@@ -120,7 +120,8 @@ _toolrack() {
         run) options+=' --input --dry-run --graph --watch --yes --resume --repeat --skip' ;;
         log) options+=' --tool --caller --conversation --trace --exit --errors --since --limit --follow' ;;
         decisions) options+=' --tool --plugin --since --limit' ;;
-        serve) options+=' --listen --socket --profile' ;;
+        serve) options+=' --listen --socket --profile --nats --group --name' ;;
+        hosts) options+=' --nats --group' ;;
         mcp) options+=' --profile --install --print-config' ;;
         plan) options+=' --context --caller' ;;
         check) options+=' --level --allow --sarif --explain' ;;

@@ -173,6 +173,9 @@ complete -c toolrack -n '__fish_seen_subcommand_from log' -l follow -d 'Go on wi
 complete -c toolrack -n '__fish_seen_subcommand_from approvals' -l caller -x -d 'With deny, all calls of this caller'
 complete -c toolrack -n '__fish_seen_subcommand_from approvals' -a 'allow always conversation deny'
 complete -c toolrack -n '__fish_seen_subcommand_from serve' -l listen -x -d 'Listen at this address and port'
+complete -c toolrack -n '__fish_seen_subcommand_from serve hosts' -l nats -x -d 'The NATS server by which hosts are joined'
+complete -c toolrack -n '__fish_seen_subcommand_from serve hosts' -l group -x -d 'The group of hosts'
+complete -c toolrack -n '__fish_seen_subcommand_from serve' -l name -x -d "This host's name"
 complete -c toolrack -n '__fish_seen_subcommand_from serve' -l socket -r -d 'Listen at this Unix socket'
 complete -c toolrack -n '__fish_seen_subcommand_from serve' -l profile -x -d 'Only the tools of this profile'
 complete -c toolrack -n '__fish_seen_subcommand_from mcp' -l profile -x -d 'Only the tools of this profile'

@@ -46,6 +46,9 @@ struct toolrack_join_options {
 TOOLRACK_API int toolrack_join(struct toolrack *host, const struct toolrack_join_options *options,
                                struct toolrack_error *err);
 
+/** Whether "nats" of the configuration names a server to join. [any-thread] */
+TOOLRACK_API bool toolrack_joins(struct toolrack *host);
+
 /** Leave it: the tools of others are unregistered, calls of others are cancelled. Nothing happens
  * to a host that has not joined. toolrack_close() does it too. [any-thread but those of calls and
  * events] */

@@ -137,10 +137,10 @@ static void end(struct incoming *incoming) {
 /* A toolrack_done. */
 static void done(void *user, struct toolrack_result *result, const struct toolrack_error *err) {
     struct incoming *incoming = user;
-    answer(incoming, result, err);
-    if (incoming->endpoint != NULL) {
+    if (incoming->endpoint != NULL) { /* who has the answer finds it counted */
         endpoint_count(incoming->endpoint, clock_now_ns() - incoming->begun_ns, err);
     }
+    answer(incoming, result, err);
     toolrack_result_free(result);
     end(incoming);
 }
@@ -253,9 +253,9 @@ static int check_permission(const struct toolrack_tool *tool, bool is_trusted, c
 static struct toolrack_tool *get_tool(struct member *member, const struct message_call *call,
                                       struct toolrack_error *err) {
     char selector[2 * SUBJECT_NAME_MAX + 2];
-    CLEANUP(catalogue_unrefp) struct catalogue *catalogue = catalogue_get(member);
+    CLEANUP(announced_unrefp) struct announced *catalogue = announced_get(member);
     const struct own_tool *own =
-            catalogue != NULL ? catalogue_find(catalogue, call->tool, call->version) : NULL;
+            catalogue != NULL ? announced_find(catalogue, call->tool, call->version) : NULL;
     if (own == NULL || strcmp(own->digest, call->digest) != 0) {
         (void)error_set(err, TOOLRACK_E_NOT_FOUND,
                         own == NULL ? "this host does not serve %s@%s to others"

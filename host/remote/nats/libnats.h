@@ -45,13 +45,12 @@
     X(Options_SetTimeout)                  \
     X(Options_SetServers)                  \
     X(Options_SetUserCredentialsFromFiles) \
+    X(Options_SetClosedCB)                 \
     X(Options_SetDisconnectedCB)           \
     X(Options_SetReconnectedCB)            \
     X(Options_UseGlobalMessageDelivery)    \
     X(Status_GetText)                      \
-    X(Subscription_Destroy)                \
-    X(Subscription_SetOnCompleteCB)        \
-    X(Subscription_Unsubscribe)
+    X(Subscription_Destroy) X(Subscription_SetOnCompleteCB) X(Subscription_Unsubscribe)
 
 struct libnats {
 #define NATS_MEMBER(name) __typeof__(&nats##name) name;

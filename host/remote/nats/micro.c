@@ -51,9 +51,9 @@ static void called(natsConnection *connection, natsSubscription *subscription, n
     (void)connection;
     (void)subscription;
     struct endpoint *endpoint = user;
-    CLEANUP(catalogue_unrefp) struct catalogue *catalogue = catalogue_get(endpoint->member);
+    CLEANUP(announced_unrefp) struct announced *catalogue = announced_get(endpoint->member);
     const struct own_tool *own =
-            catalogue != NULL ? catalogue_find(catalogue, endpoint->name, endpoint->version) : NULL;
+            catalogue != NULL ? announced_find(catalogue, endpoint->name, endpoint->version) : NULL;
     if (own != NULL) {
         incoming_foreign(endpoint->member, endpoint, own, message);
     }
@@ -111,7 +111,7 @@ static void want(struct member *member, const struct toolrack_tool *tool) {
     }
 }
 
-void micro_update(struct member *member, const struct catalogue *catalogue) {
+void micro_update(struct member *member, const struct announced *catalogue) {
     (void)pthread_mutex_lock(&member->lock);
     for (size_t i = 0; i < member->endpoint_count; i++) {
         member->endpoints[i]->is_wanted = false;

@@ -1,7 +1,7 @@
 /* parts.h - the parts of a member, for its files.
  *
- *   member.c     joining and leaving, the thread that announces and watches, subjects
- *   catalogue.c  the tools of this host as the others see them
+ *   join.c       joining and leaving, the thread that announces and watches, subjects
+ *   announced.c  the tools of this host as the others see them
  *   incoming.c   calls of others
  *   micro.c      the same as a micro service of NATS, for any client
  *   peers.c      the other hosts and their tools
@@ -42,7 +42,7 @@ struct own_tool {
 };
 
 /* The tools of this host at one moment, by name and version. Immutable and counted. */
-struct catalogue {
+struct announced {
     atomic_uint refs;
     struct own_tool *tools;
     size_t count;
@@ -75,12 +75,13 @@ struct member {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* the thread has something to do, or something it did is done */
     pthread_t thread;
-    bool runs;     /* the thread was started */
-    bool stops;    /* it is to end */
-    bool is_dirty; /* the tools of this host have changed */
-    bool is_left;  /* member_leave() was called */
-    bool wants;    /* a peer's tools are to be read */
-    struct catalogue *catalogue;
+    bool runs;      /* the thread was started */
+    bool stops;     /* it is to end */
+    bool is_dirty;  /* the tools of this host have changed */
+    bool is_left;   /* member_leave() was called */
+    bool is_closed; /* libnats tells nothing more of the connection */
+    bool wants;     /* a peer's tools are to be read */
+    struct announced *catalogue;
 
     struct incoming *incoming; /* a list; guarded by `lock`, as are the next */
     size_t incoming_count;
@@ -95,7 +96,7 @@ struct member {
     char micro_started[32]; /* when it joined, as RFC 3339 */
 };
 
-/* ---- member.c */
+/* ---- join.c */
 
 /** "toolrack.1.GROUP.<form>" @return `ret`. */
 const char *member_subject(const struct member *member, char ret[SUBJECT_ROOM], const char *format,
@@ -115,18 +116,18 @@ bool member_trusts(const struct member *member, const char *public);
 /** Wake the member's thread. Caller holds the lock. */
 void member_wake(struct member *member);
 
-/* ---- catalogue.c */
+/* ---- announced.c */
 
-int catalogue_make(struct member *member, struct catalogue **ret, struct toolrack_error *err);
-void catalogue_unref(struct catalogue *catalogue);
-CLEANUP_DEFINE(struct catalogue, catalogue_unref)
+int announced_make(struct member *member, struct announced **ret, struct toolrack_error *err);
+void announced_unref(struct announced *catalogue);
+CLEANUP_DEFINE(struct announced, announced_unref)
 /** The present one, a reference; or NULL. */
-struct catalogue *catalogue_get(struct member *member);
+struct announced *announced_get(struct member *member);
 /** A tool by name and version; NULL: there is none. */
-const struct own_tool *catalogue_find(const struct catalogue *catalogue, const char *name,
+const struct own_tool *announced_find(const struct announced *catalogue, const char *name,
                                       const char *version);
 /** Answer a request for a page of the tools. */
-void catalogue_answer(struct member *member, natsMsg *message);
+void announced_answer(struct member *member, natsMsg *message);
 
 /* ---- incoming.c */
 
@@ -147,7 +148,7 @@ void endpoint_count(struct endpoint *endpoint, uint64_t duration_ns,
                     const struct toolrack_error *err);
 
 /** Have an endpoint for each tool of a catalogue that any client may call. [the member's thread] */
-void micro_update(struct member *member, const struct catalogue *catalogue);
+void micro_update(struct member *member, const struct announced *catalogue);
 /** Answer $SRV.PING, $SRV.INFO and $SRV.STATS. */
 void micro_answer(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
                   void *member);

@@ -303,9 +303,10 @@ static struct remote_tool *get_tool(struct member *member, const struct tr_tool 
     return tool;
 }
 
-static void say_refused(const struct member *member, const struct remote_tool *tool,
+static void say_refused(const struct member *member, const struct remote_tool *tool, int code,
                         const char *why) {
-    log_line(member->options.log, LOG_WARNING, "nats",
+    /* That this host has the tool itself is as it should be. */
+    log_line(member->options.log, code == TOOLRACK_E_EXISTS ? LOG_INFO : LOG_WARNING, "nats",
              "the tool %s@%s of other hosts is not registered: %s", tool->name, tool->version, why);
 }
 
@@ -330,7 +331,7 @@ static void register_tool(struct member *member, struct remote_tool *tool,
     tool->is_registered = code == 0;
     tool->is_refused = code < 0;
     if (code < 0) {
-        say_refused(member, tool, err.message);
+        say_refused(member, tool, code, err.message);
     }
 }
 

@@ -1,4 +1,4 @@
-/* member.c - joining and leaving a group, and the thread that announces and watches.
+/* join.c - joining and leaving a group, and the thread that announces and watches.
  *
  * A member that has left keeps its memory until member_destroy(): tools that it registered may
  * still be held, and a call of one fails then as Unavailable. */
@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/command.h"
 #include "base/error.h"
 #include "base/json-string.h"
 #include "base/thread.h"
@@ -120,7 +121,7 @@ static void add_string(struct buf *out, const char *name, const char *text) {
 
 static void announce(struct member *member, bool leaving) {
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    CLEANUP(catalogue_unrefp) struct catalogue *catalogue = catalogue_get(member);
+    CLEANUP(announced_unrefp) struct announced *catalogue = announced_get(member);
     char subject[SUBJECT_ROOM];
     if (!member->options.serves || catalogue == NULL) {
         return;
@@ -149,7 +150,7 @@ static void asked_for_tools(natsConnection *connection, natsSubscription *subscr
                             natsMsg *message, void *user) {
     (void)connection;
     (void)subscription;
-    catalogue_answer(user, message);
+    announced_answer(user, message);
     nats.Msg_Destroy(message);
 }
 
@@ -177,19 +178,19 @@ static void greet(struct member *member) {
 
 /* The tools of this host anew. */
 static void renew_catalogue(struct member *member) {
-    struct catalogue *made = NULL;
+    struct announced *made = NULL;
     struct toolrack_error err;
-    if (catalogue_make(member, &made, &err) < 0) {
+    if (announced_make(member, &made, &err) < 0) {
         log_line(member->options.log, LOG_WARNING, "nats",
                  "the tools of this host cannot be announced: %s", err.message);
         return;
     }
     (void)pthread_mutex_lock(&member->lock);
-    struct catalogue *old = member->catalogue;
+    struct announced *old = member->catalogue;
     member->catalogue = made;
     (void)pthread_mutex_unlock(&member->lock);
     bool is_same = old != NULL && strcmp(old->digest, made->digest) == 0;
-    catalogue_unref(old);
+    announced_unref(old);
     micro_update(member, made);
     if (!is_same) {
         announce(member, false);
@@ -264,7 +265,17 @@ static void reconnected(natsConnection *connection, void *user) {
     announce(member, false);
 }
 
-/* Errors of subscriptions, such as one that the server's permissions forbid. */
+/* The last that libnats tells of a connection, on a thread of its own: after that the member may be
+ * released. */
+static void closed(natsConnection *connection, void *user) {
+    (void)connection;
+    struct member *member = user;
+    (void)pthread_mutex_lock(&member->lock);
+    member->is_closed = true;
+    (void)pthread_cond_broadcast(&member->changed);
+    (void)pthread_mutex_unlock(&member->lock);
+}
+
 static int set_options(struct member *member, natsOptions *made, struct toolrack_error *err) {
     const struct member_options *options = &member->options;
     CLEANUP(freep) char *urls = strdup(options->url);
@@ -291,6 +302,7 @@ static int set_options(struct member *member, natsOptions *made, struct toolrack
     status =
             status != NATS_OK ? status : nats.Options_SetDisconnectedCB(made, disconnected, member);
     status = status != NATS_OK ? status : nats.Options_SetReconnectedCB(made, reconnected, member);
+    status = status != NATS_OK ? status : nats.Options_SetClosedCB(made, closed, member);
     if (status == NATS_OK && options->credentials != NULL) {
         status = nats.Options_SetUserCredentialsFromFiles(made, options->credentials, NULL);
     }
@@ -385,9 +397,9 @@ static int check_names(const struct member_options *options, struct toolrack_err
     for (size_t i = 0; i < options->trusted_count; i++) {
         if (!key_is_public(options->trusted[i])) {
             return error_set(err, TOOLRACK_E_INVALID,
-                             "\"%.80s\" of the trusted hosts is no public key; 'toolrack hosts' "
-                             "shows the keys of hosts",
-                             options->trusted[i]);
+                             "\"%.80s\" of the trusted hosts is no public key; see those of "
+                             "hosts: %s",
+                             options->trusted[i], COMMAND("hosts"));
         }
     }
     return 0;
@@ -460,7 +472,7 @@ int member_join(const struct member_options *options, struct member **ret,
 /* Wait until no function of the member runs on a thread of libnats, or of a call. */
 static void await_quiet(struct member *member) {
     (void)pthread_mutex_lock(&member->lock);
-    while (member->live > 0 || member->outgoing != NULL) {
+    while (!member->is_closed || member->live > 0 || member->outgoing != NULL) {
         (void)pthread_cond_wait(&member->changed, &member->lock);
     }
     (void)pthread_mutex_unlock(&member->lock);
@@ -501,7 +513,7 @@ void member_destroy(struct member *member) {
     }
     peers_destroy(member);
     micro_destroy(member);
-    catalogue_unref(member->catalogue);
+    announced_unref(member->catalogue);
     nonces_destroy(member->nonces);
     key_destroy(member->key);
     free(member->group_token);
@@ -531,7 +543,7 @@ void member_describe(struct member *member, struct buf *out) {
     add_string(out, "name", member->options.name);
     add_string(out, "key", key_public(member->key));
     add_string(out, "version", toolrack_version());
-    CLEANUP(catalogue_unrefp) struct catalogue *catalogue = catalogue_get(member);
+    CLEANUP(announced_unrefp) struct announced *catalogue = announced_get(member);
     buf_printf(out,
                ",\"trusted\":true,\"state\":\"%s\",\"running\":%u,\"tools\":%zu,\"latency_us\":0,"
                "\"clock_ms\":0}",

@@ -1,4 +1,4 @@
-/* catalogue.c - the tools of this host as the others see them, and their pages. */
+/* announced.c - the tools of this host as the others see them, and their pages. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
 /* Of a message, for the members beside the tools and for headers. */
 #define PAGE_EXTRA    2048
 
-void catalogue_unref(struct catalogue *catalogue) {
+void announced_unref(struct announced *catalogue) {
     if (catalogue == NULL || atomic_fetch_sub(&catalogue->refs, 1) != 1) {
         return;
     }
@@ -26,9 +26,9 @@ void catalogue_unref(struct catalogue *catalogue) {
     free(catalogue);
 }
 
-struct catalogue *catalogue_get(struct member *member) {
+struct announced *announced_get(struct member *member) {
     (void)pthread_mutex_lock(&member->lock);
-    struct catalogue *catalogue = member->catalogue;
+    struct announced *catalogue = member->catalogue;
     if (catalogue != NULL) {
         (void)atomic_fetch_add(&catalogue->refs, 1);
     }
@@ -47,7 +47,7 @@ static int compare_own(const void *left, const void *right) {
                    ((const struct own_tool *)right)->tool);
 }
 
-const struct own_tool *catalogue_find(const struct catalogue *catalogue, const char *name,
+const struct own_tool *announced_find(const struct announced *catalogue, const char *name,
                                       const char *version) {
     size_t low = 0;
     size_t high = catalogue->count;
@@ -71,7 +71,7 @@ static size_t tool_size_max(const struct member *member) {
 }
 
 /* Describe a tool; one that is too large is left out, and logged. */
-static int add(struct member *member, struct catalogue *catalogue, struct toolrack_tool *tool,
+static int add(struct member *member, struct announced *catalogue, struct toolrack_tool *tool,
                struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf json = BUF_INIT;
     announce_write(&json, tool);
@@ -93,9 +93,9 @@ static int add(struct member *member, struct catalogue *catalogue, struct toolra
     return 0;
 }
 
-int catalogue_make(struct member *member, struct catalogue **ret, struct toolrack_error *err) {
+int announced_make(struct member *member, struct announced **ret, struct toolrack_error *err) {
     CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
-    CLEANUP(catalogue_unrefp) struct catalogue *catalogue = calloc(1, sizeof *catalogue);
+    CLEANUP(announced_unrefp) struct announced *catalogue = calloc(1, sizeof *catalogue);
     int code = catalogue == NULL ? error_oom(err)
                                  : member->options.list(member->options.user, &tools, err);
     if (code < 0) {
@@ -127,7 +127,7 @@ int catalogue_make(struct member *member, struct catalogue **ret, struct toolrac
 }
 
 /* {"v":1, "digest", "from", "next" (null: that was all), "tools": [...]} */
-static void write_page(const struct member *member, const struct catalogue *catalogue,
+static void write_page(const struct member *member, const struct announced *catalogue,
                        uint64_t from, struct buf *out) {
     size_t max = tool_size_max(member) + PAGE_EXTRA / 2;
     size_t at = from < catalogue->count ? (size_t)from : catalogue->count;
@@ -168,10 +168,10 @@ static void send_page(struct member *member, const char *reply, const struct buf
     nats.Msg_Destroy(message);
 }
 
-void catalogue_answer(struct member *member, natsMsg *message) {
+void announced_answer(struct member *member, natsMsg *message) {
     CLEANUP(arena_finish) struct arena arena;
     CLEANUP(buf_finish) struct buf page = BUF_INIT;
-    CLEANUP(catalogue_unrefp) struct catalogue *catalogue = catalogue_get(member);
+    CLEANUP(announced_unrefp) struct announced *catalogue = announced_get(member);
     arena_init(&arena, NULL, 0);
     yyjson_val *root =
             message_read(nats.Msg_GetData(message), (size_t)nats.Msg_GetDataLength(message), &arena,
