@@ -1,0 +1,62 @@
+/* What comes from other hosts by NATS, of any bytes: calls, events, control messages and
+ * descriptions of tools. What is read as a call is written as one that is read alike. */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "remote/nats/announce.h"
+#include "remote/nats/message.h"
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+
+static void check(bool holds) {
+    if (!holds) {
+        abort();
+    }
+}
+
+static bool same(const char *a, const char *b) {
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static void check_call(const struct message_call *call, struct arena *arena) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct message_call again;
+    message_write_call(&text, call);
+    check(!text.failed && message_read_call(text.data, text.length, arena, &again, NULL) == 0);
+    check(same(call->tool, again.tool) && same(call->version, again.version) &&
+          same(call->digest, again.digest) && same(call->caller, again.caller) &&
+          same(call->confirmed_by, again.confirmed_by) && call->confirmed == again.confirmed &&
+          call->deadline_ms == again.deadline_ms && same(call->arguments, again.arguments));
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
+    const char *bytes = size > 0 ? (const char *)data : "";
+    CLEANUP(arena_finish) struct arena arena;
+    struct message_call call;
+    struct message_event event;
+    struct message_control control;
+    struct toolrack_error error;
+    struct toolrack_error err;
+    arena_init(&arena, NULL, 0);
+    if (message_read_call(bytes, size, &arena, &call, &err) == 0) {
+        check_call(&call, &arena);
+    } else {
+        check(err.message[0] != '\0');
+    }
+    if (message_read_event(bytes, size, &arena, &event, &error, &err) == 0) {
+        check(event.kind != MESSAGE_RESULT || event.result != NULL);
+        check(event.kind != MESSAGE_ERROR || error.code < 0);
+    }
+    if (message_read_control(bytes, size, &arena, &control, &err) == 0) {
+        check(control.call != NULL);
+    }
+    yyjson_val *root = message_read(bytes, size, &arena, "a page", NULL);
+    struct tr_tool tool;
+    if (root != NULL && announce_read(root, false, &tool, &err) == 0) {
+        check(tool.name != NULL && tool.schema != NULL && tool.permission != TR_SAFE);
+        check(announce_read(root, true, &tool, &err) == 0 && tool.permission <= TR_DANGEROUS);
+    }
+    return 0;
+}
