@@ -18,6 +18,7 @@
  *   answer.c       the calls of a model's message, and their results
  *   agent.c        a conversation with a provider; agent-*.c its parts
  *   models.c       models of providers that the configuration names
+ *   mounts.c       MCP servers that the configuration names, as plugins
  *   why.c          isolation and state of a plugin
  *   plugins.c      lists of plugins
  *   plan.c         plans, and a run of one
@@ -59,6 +60,8 @@
 /* Kinds of events. */
 #define HOST_EVENTS (TOOLRACK_EVENT_RESOURCE_UPDATED + 1u)
 
+struct mounts;
+
 struct toolrack {
     /* Of its pointers, only the callbacks, `user` and `who` (of the arena) stay valid. */
     struct toolrack_options options;
@@ -88,6 +91,7 @@ struct toolrack {
 
     struct permit *permit;
     struct life *life;
+    struct mounts *mounts; /* NULL: the configuration has no MCP servers */
     struct record *record;
     struct choose *choose;
     struct tokens *tokens;

@@ -5,6 +5,7 @@
 #include "api/defaults.h"
 #include "api/follow.h"
 #include "api/host.h"
+#include "api/mounts.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "store/defaults.h"
@@ -218,6 +219,13 @@ int toolrack_add_service(struct toolrack *host, const struct toolrack_service *s
 int toolrack_reload(struct toolrack *host, const char *name, struct toolrack_text **ret_report,
                     struct toolrack_error *err) {
     HOST_SCOPE(host);
+    int code;
+    if (name != NULL && mounts_reload(host->mounts, name, ret_report, &code, err)) {
+        return code;
+    }
+    if (name == NULL) {
+        mounts_retry(host->mounts);
+    }
     return life_reload(host->life, name, ret_report, err);
 }
 

@@ -11,6 +11,7 @@
 #include "api/choosing.h"
 #include "api/follow.h"
 #include "api/hosts.h"
+#include "api/mounts.h"
 #include "api/offer-plugins.h"
 #include "api/plan-tool.h"
 #include "base/cleanup.h"
@@ -658,6 +659,9 @@ static int open_with(struct toolrack *host, struct toolrack_error *err) {
     if (code == 0) {
         code = life_open_files(host->life, err);
     }
+    if (code == 0) { /* last: what is on this machine has its names first */
+        code = mounts_open(host, &host->mounts, err);
+    }
     if (code == 0) {
         defaults_check(host);
         permit_check_configured(host->permit);
@@ -821,6 +825,7 @@ static void close_host(struct toolrack *host, bool exits) {
     }
     toolrack_leave(host);
     notices_stop(host->notices);
+    mounts_stop(host->mounts);
     runs_stop(&host->runs); /* while calls of theirs still run */
     life_stop(host->life);  /* a reload that another host's decision began ends sooner */
     hosts_stop(host->hosts);
@@ -846,6 +851,7 @@ static void close_host(struct toolrack *host, bool exits) {
     }
     atomic_store(&host->closed, true);
     if (quiet) {
+        mounts_destroy(host->mounts);
         if (!leaves) {
             life_destroy(host->life);
         }

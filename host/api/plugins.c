@@ -124,7 +124,8 @@ static void add_plugin(const struct listing *listing, const struct entry *entry)
     yyjson_mut_val *row =
             add_row(listing, about->id, about->version, trust_name(plugin->trust), plugin->path,
                     tool_state_name(state), reason[0] != '\0' ? reason : NULL, entry->tools);
-    document_add_text(listing->doc, row, "isolation", plugin->isolated ? "process" : "none");
+    bool is_apart = plugin->isolated || strcmp(plugin->origin, ORIGIN_REMOTE) == 0;
+    document_add_text(listing->doc, row, "isolation", is_apart ? "process" : "none");
     (void)yyjson_mut_obj_add_uint(listing->doc, row, "generation", plugin->generation);
     (void)yyjson_mut_obj_add_bool(listing->doc, row, "kept", atomic_load(&plugin->kept));
 }

@@ -14,6 +14,7 @@
     X("host")          \
     X("identity")      \
     X("life")          \
+    X("mcp")           \
     X("nats")          \
     X("permission")    \
     X("permit")        \

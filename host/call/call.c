@@ -474,7 +474,8 @@ static bool may_take(const struct call *call, enum call_step step) {
 
 /* The tool itself is about to run. False: the call is not wanted any more. */
 static bool may_run(struct call *call) {
-    bool may = may_take(call, CALL_RUNS);
+    bool waits = call->tool->reg->plugin->service.waits;
+    bool may = may_take(call, waits ? CALL_WAITS : CALL_RUNS);
     atomic_store_explicit(&call->ran, may, memory_order_relaxed);
     return may;
 }

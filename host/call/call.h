@@ -132,7 +132,7 @@ enum call_step {
     CALL_LOADS,    /* load the plugin, open() included */
     CALL_PREPARES, /* parse and check, and wait for its turn */
     CALL_RUNS,     /* run the tool */
-    CALL_WAITS     /* wait for a worker, which ends by the deadline by itself */
+    CALL_WAITS     /* wait for a worker or a server, which ends by the deadline by itself */
 };
 
 struct call {

@@ -178,6 +178,10 @@ size_t config_allowance_line(const struct config *config, const char *plugin_id,
  * file sets it. */
 const char *config_placeholder(const struct config *config, const char *name, size_t length);
 
+/** The member "mcpServers", borrowed as long as the configuration; NULL: the file has none.
+ * [any-thread] */
+yyjson_val *config_mcp_servers(const struct config *config);
+
 /** The member "choose", borrowed as long as the configuration; NULL: the file has none. */
 yyjson_val *config_choosing(const struct config *config);
 

@@ -8,6 +8,10 @@ const char *config_package_index(const struct config *config, size_t index) {
     return yyjson_get_str(yyjson_arr_get(yyjson_ptr_get(config->root, "/packages/index"), index));
 }
 
+yyjson_val *config_mcp_servers(const struct config *config) {
+    return yyjson_obj_get(config->root, "mcpServers");
+}
+
 yyjson_val *config_models(const struct config *config) {
     return yyjson_obj_get(config->root, "models");
 }

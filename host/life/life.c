@@ -94,6 +94,10 @@ static const char *find_worker_program(const struct life_options *options) {
                                                   : TOOLRACK_WORKER_PROGRAM;
 }
 
+const char *life_worker_program(const struct life *life) {
+    return life->options.worker_program;
+}
+
 struct life *life_create(const struct life_options *options) {
     struct life *life = calloc(1, sizeof *life);
     char *worker_program = strdup(find_worker_program(options));

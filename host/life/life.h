@@ -115,6 +115,9 @@ int life_find_provider(struct life *life, const char *tool, const char *version,
  * NULL: of all names. [any-thread] */
 void life_settle_name(struct life *life, const char *tool);
 
+/** The program of the workers. Borrowed as long as the room. [any-thread] */
+const char *life_worker_program(const struct life *life);
+
 /** What was counted of workers (worker/supervisor.h); all 0 before the first one. [any-thread] */
 void life_count_workers(struct life *life, struct supervisor_counts *ret);
 

@@ -62,7 +62,8 @@ static void add_limits(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct p
 }
 
 void life_describe_isolation(struct plugin *plugin, yyjson_mut_doc *doc, yyjson_mut_val *root) {
-    document_add_text(doc, root, "isolation", plugin->isolated ? "process" : "none");
+    bool is_apart = plugin->isolated || strcmp(plugin->origin, ORIGIN_REMOTE) == 0;
+    document_add_text(doc, root, "isolation", is_apart ? "process" : "none");
     const struct generation *generation = generation_of(plugin);
     if (generation == NULL) {
         return;

@@ -160,7 +160,10 @@ struct run_service {
     /* NULL: there is no more to say than its definition does. @return whether there was memory.
      * [any-thread, once all definitions are read] */
     bool (*describe)(const void *user, struct arena *arena, struct run_described *ret);
-    bool returns; /* it waits for nothing and always returns: see registration.returns */
+    bool returns; /* it always returns, and soon after its call was to end: see registration.returns
+                   */
+    bool waits;   /* for another process, and sees to the deadline and to cancellation itself: its
+                     thread is never given up */
 };
 
 /** Like run_json_tool(), for a service. [call-thread] */

@@ -1,8 +1,11 @@
-/* toolrack-worker - runs one plugin for a host that started it. See child.h. */
+/* toolrack-worker - runs one plugin for a host that started it (child.h), or launches a foreign
+ * program for it (launch.h). */
 #include <malloc.h>
+#include <string.h>
 
 #include "base/sanitizer.h"
 #include "worker/child.h"
+#include "worker/launch.h"
 
 #if SANITIZER_ADDRESS
 /* The leak check at exit would stop and trace the process, which the sandbox refuses; the runtime
@@ -20,7 +23,10 @@ __attribute__((visibility("default"))) int __lsan_is_turned_off(void) {
 #define MAPPED_FROM (4 * 1024 * 1024)
 #define KEPT_MAX    (16 * 1024 * 1024)
 
-int main(void) {
+int main(int count, char **arguments) {
+    if (count > 1 && strcmp(arguments[1], LAUNCH_WORD) == 0) {
+        launch_main(arguments);
+    }
     (void)mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
     (void)mallopt(M_TRIM_THRESHOLD, KEPT_MAX);
     child_main();

@@ -152,7 +152,7 @@ static bool attach(int end, pid_t group) {
            fcntl(end, F_SETFL, O_ASYNC) == 0;
 }
 
-static bool put_on_leash(struct process *process) {
+bool process_put_on_leash(struct process *process) {
     return pipe2(process->leash, O_CLOEXEC) == 0 && attach(process->leash[0], process->pid) &&
            attach(process->leash[1], process->pid);
 }
@@ -231,7 +231,7 @@ int process_spawn(const char *program, char *const *environment, bool may_start_
      * which only an app that waits for children of others could have done by now. It has its own
      * session since before posix_spawn() returned, and it does nothing yet. */
     process.pidfd = pidfd_open(process.pid, 0);
-    if (process.pidfd < 0 || (may_start_others && !put_on_leash(&process))) {
+    if (process.pidfd < 0 || (may_start_others && !process_put_on_leash(&process))) {
         int code = error_set(err, TOOLRACK_E_IO, "cannot watch a worker that was started: %s",
                              strerror(errno));
         (void)kill(process.pid, SIGKILL);

@@ -27,6 +27,9 @@ int process_spawn(const char *program, char *const *environment, bool may_start_
 bool process_is_alive(const struct process *process);
 /** End such a process and forget it; one that is none is ignored. [supervisor] */
 void process_discard(struct process *process);
+/** Let the kernel kill the group of a process, which has its own session, when this host ends. False
+ * with errno. */
+bool process_put_on_leash(struct process *process);
 /** Close the leash: the remaining processes of its group are killed. */
 void process_end_group(struct process *process);
 

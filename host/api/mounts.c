@@ -1,0 +1,365 @@
+#include "api/mounts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/host.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/name.h"
+#include "base/thread.h"
+#include "plugin/origin.h"
+#include "registry/document.h"
+#include "registry/tool.h"
+#include "remote/mcp/mount.h"
+
+/* How often somebody looks whether a server has said something unasked, or is idle. */
+#define LOOK_MS 1000u
+
+#define RULE_SERVER "mcp-server"
+
+/* One server. */
+struct server {
+    struct mounts *mounts;
+    const char *name;
+    char *place; /* of its value in the configuration, as the file of its plugin */
+    struct mount *mount;
+    struct plugin *plugin;   /* a reference to the one that is registered, or NULL */
+    struct descriptor *desc; /* while it is opened; then the registry's */
+    int code;
+    struct toolrack_error why;
+    pthread_t thread;
+    bool has_thread;
+};
+
+struct mounts {
+    struct toolrack *host;
+    struct server *items;
+    size_t count;
+    struct lock lock; /* held while a server is asked for its tools; guards `stops` */
+    pthread_cond_t changed;
+    bool stops;
+    pthread_t thread;
+    bool has_thread;
+};
+
+/* ---------------------------------------------------------------- register */
+
+static void refuse(struct server *server, const char *tool, const char *rule, const char *reason,
+                   const char *fix) {
+    struct toolrack *host = server->mounts->host;
+    CLEANUP(buf_finish) struct buf id = BUF_INIT;
+    buf_printf(&id, MOUNT_ID_PREFIX "%s", server->name);
+    log_line(&host->log, LOG_ERROR, "mcp", "%s%s%s: %s", server->name,
+             tool != NULL ? ", tool " : "", tool != NULL ? tool : "", reason);
+    registry_refuse(host->registry, &(struct toolrack_refusal){.file = server->place,
+                                                               .plugin = id.data,
+                                                               .tool = tool,
+                                                               .rule = rule,
+                                                               .reason = reason,
+                                                               .fix = fix});
+}
+
+/* A tool that cannot be registered is refused, and the others are not. */
+static void refuse_findings(struct server *server, const struct descriptor *desc) {
+    for (uint32_t i = 0; i < desc->finding_count; i++) {
+        const struct finding *finding = &desc->findings[i];
+        if (finding->severity == FINDING_ERROR) {
+            refuse(server, finding->tool, finding->rule, finding->cause, finding->fix);
+        }
+    }
+}
+
+static struct plugin *make_plugin(struct server *server, struct descriptor *desc) {
+    struct toolrack *host = server->mounts->host;
+    struct toolrack_error unheard;
+    CLEANUP(plugin_unrefp)
+    struct plugin *plugin =
+            plugin_create(server->place, TRUST_COMMUNITY, ORIGIN_REMOTE, NULL, desc, &host->images);
+    if (plugin == NULL) {
+        return NULL;
+    }
+    struct config_policy policy;
+    const struct config_settings *settings = config_settings(host->config);
+    config_policy(host->config, desc->plugin->id, &policy);
+    plugin->measures_all = policy.measure == MEASURE_ALL;
+    plugin->priority_stated = mount_priority(server->mount) != 0;
+    /* Its texts are a stranger's, who can change them at any time. */
+    plugin->pin = policy.pin != PIN_UNSTATED      ? policy.pin
+                  : settings->pin != PIN_UNSTATED ? settings->pin
+                                                  : PIN_ENFORCE;
+    /* A call waits on its own thread, and sees to its deadline itself. */
+    plugin->service = (struct run_service){
+            .run = mount_run, .user = server->mount, .returns = true, .waits = true};
+    return plugin_adopt(plugin, desc->plugin, &unheard) == 0 ? STEAL(plugin) : NULL;
+}
+
+/* Put the tools in place of those that were registered before. */
+static int exchange(struct server *server, struct descriptor *desc, struct toolrack_error *err) {
+    struct toolrack *host = server->mounts->host;
+    struct plugin *plugin = make_plugin(server, desc);
+    if (plugin == NULL) {
+        return error_oom(err);
+    }
+    const struct registry_swap swap = {.old = server->plugin, .new = plugin, .file = server->place};
+    int code = registry_swap(host->registry, &swap, NULL, err);
+    if (code < 0) {
+        plugin_unref(plugin);
+        return code;
+    }
+    plugin_unref(server->plugin);
+    server->plugin = plugin;
+    refuse_findings(server, desc);
+    return 0;
+}
+
+/* -------------------------------------------------------------------- open */
+
+static void *describe(void *user) {
+    struct server *server = user;
+    bool no_memory = false;
+    bool is_same;
+    const struct descriptor_options options = tool_descriptor_options(&no_memory);
+    server->code =
+            mount_describe(server->mount, false, &options, &server->desc, &is_same, &server->why);
+    if (server->code == 0 && no_memory) {
+        server->code = error_oom(&server->why);
+    }
+    return NULL;
+}
+
+static int open_one(struct server *server, struct toolrack_error *err) {
+    if (server->has_thread) {
+        (void)pthread_join(server->thread, NULL);
+    }
+    CLEANUP(descriptor_unrefp) struct descriptor *desc = STEAL(server->desc);
+    if (server->code == TOOLRACK_E_NO_MEMORY) {
+        return error_oom(err);
+    }
+    if (server->code < 0) {
+        refuse(server, NULL, RULE_SERVER, server->why.message,
+               "correct what is said there and reload it, or write \"enabled\": false");
+        return 0;
+    }
+    return exchange(server, desc, err);
+}
+
+/* @return 0; TOOLRACK_E_NO_MEMORY. What is wrong with the value refuses the server. */
+static int add(struct mounts *mounts, const char *name, yyjson_val *value,
+               struct toolrack_error *err) {
+    struct toolrack *host = mounts->host;
+    struct server *server = &mounts->items[mounts->count];
+    CLEANUP(buf_finish) struct buf place = BUF_INIT;
+    CLEANUP(buf_finish) struct buf id = BUF_INIT;
+    buf_printf(&place, "%s#/mcpServers/%s", host->places.config_file, name);
+    buf_printf(&id, MOUNT_ID_PREFIX "%s", name);
+    *server = (struct server){.mounts = mounts, .name = name, .place = buf_steal(&place)};
+    if (server->place == NULL || id.failed) {
+        return error_oom(err);
+    }
+    mounts->count++;
+    if (!name_valid_id(id.data)) {
+        server->code = error_set(&server->why, TOOLRACK_E_INVALID,
+                                 "the name of an MCP server is up to 60 letters, digits, '_', '.' "
+                                 "and '-'; \"%.100s\" is not",
+                                 name);
+        return 0;
+    }
+    server->code = mount_create(&(struct mount_options){.name = name,
+                                                        .value = value,
+                                                        .launcher = life_worker_program(host->life),
+                                                        .folder = host->places.kept_dir,
+                                                        .log = &host->log},
+                                &server->mount, &server->why);
+    if (server->code == 0) {
+        server->has_thread = thread_start(&server->thread, describe, server) == 0;
+        if (!server->has_thread) {
+            (void)describe(server);
+        }
+    }
+    return 0;
+}
+
+static int open_all(struct mounts *mounts, yyjson_val *servers, struct toolrack_error *err) {
+    int code = 0;
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    yyjson_obj_foreach (servers, at, count, key, value) {
+        bool is_off = yyjson_is_false(yyjson_obj_get(value, "enabled")) ||
+                      yyjson_is_true(yyjson_obj_get(value, "disabled"));
+        if (code == 0 && !is_off) {
+            code = add(mounts, yyjson_get_str(key), value, err);
+        }
+    }
+    for (size_t i = 0; i < mounts->count; i++) { /* all threads are joined, whatever happens */
+        int opened = open_one(&mounts->items[i], err);
+        code = code < 0 ? code : opened;
+    }
+    return code;
+}
+
+/* -------------------------------------------------------------------- tend */
+
+/* Ask a server anew. Caller holds the lock. */
+static int refresh(struct server *server, struct toolrack_error *err) {
+    bool no_memory = false;
+    bool is_same;
+    const struct descriptor_options options = tool_descriptor_options(&no_memory);
+    CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
+    if (server->mount == NULL) {
+        *err = server->why;
+        return err->code;
+    }
+    int code = mount_describe(server->mount, true, &options, &desc, &is_same, err);
+    if (code == 0 && no_memory) {
+        code = error_oom(err);
+    }
+    return code < 0 || (is_same && server->plugin != NULL) ? code : exchange(server, desc, err);
+}
+
+static void tend(struct server *server) {
+    struct toolrack_error why;
+    bool has_changed;
+    if (server->mount == NULL) {
+        return;
+    }
+    (void)mount_tend(server->mount, &has_changed);
+    if (has_changed && refresh(server, &why) < 0) {
+        log_line(&server->mounts->host->log, LOG_WARNING, "mcp",
+                 "%s: its tools have changed, and are not known: %s", server->name, why.message);
+    }
+}
+
+static void *tend_all(void *user) {
+    struct mounts *mounts = user;
+    LOCK_SCOPE(&mounts->lock);
+    while (!mounts->stops) {
+        const struct timespec look =
+                clock_timespec(clock_now_ns() + (uint64_t)LOOK_MS * CLOCK_NS_PER_MS);
+        (void)lock_wait_until(&mounts->lock, &mounts->changed, &look);
+        for (size_t i = 0; i < mounts->count && !mounts->stops; i++) {
+            tend(&mounts->items[i]);
+        }
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------- whole */
+
+int mounts_open(struct toolrack *host, struct mounts **ret, struct toolrack_error *err) {
+    yyjson_val *servers = config_mcp_servers(host->config);
+    *ret = NULL;
+    if (yyjson_obj_size(servers) == 0 || host->options.safe_mode) {
+        return 0;
+    }
+    struct mounts *mounts = calloc(1, sizeof *mounts);
+    if (mounts == NULL) {
+        return error_oom(err);
+    }
+    mounts->host = host;
+    lock_init(&mounts->lock);
+    clock_cond_init(&mounts->changed);
+    *ret = mounts;
+    mounts->items = calloc(yyjson_obj_size(servers), sizeof *mounts->items);
+    if (mounts->items == NULL) {
+        return error_oom(err);
+    }
+    int code = open_all(mounts, servers, err);
+    mounts->has_thread = code == 0 && thread_start(&mounts->thread, tend_all, mounts) == 0;
+    return code;
+}
+
+void mounts_stop(struct mounts *mounts) {
+    if (mounts != NULL && mounts->has_thread) {
+        lock_take(&mounts->lock);
+        mounts->stops = true;
+        (void)pthread_cond_signal(&mounts->changed);
+        lock_release(&mounts->lock);
+        (void)pthread_join(mounts->thread, NULL);
+        mounts->has_thread = false;
+    }
+}
+
+void mounts_destroy(struct mounts *mounts) {
+    if (mounts == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < mounts->count; i++) {
+        plugin_unref(mounts->items[i].plugin);
+        mount_destroy(mounts->items[i].mount);
+        free(mounts->items[i].place);
+    }
+    free(mounts->items);
+    (void)pthread_cond_destroy(&mounts->changed);
+    lock_finish(&mounts->lock);
+    free(mounts);
+}
+
+static int write_report(const struct server *server, const char *outcome, const char *reason,
+                        struct toolrack_text **ret, struct toolrack_error *err) {
+    static const char *const absent[] = {"generation", "sha256", "old", "cause"};
+    if (ret == NULL) {
+        return 0;
+    }
+    yyjson_mut_val *rows;
+    yyjson_mut_doc *doc = document_begin_list(&rows);
+    yyjson_mut_val *row = yyjson_mut_arr_add_obj(doc, rows);
+    CLEANUP(buf_finish) struct buf id = BUF_INIT;
+    buf_printf(&id, MOUNT_ID_PREFIX "%s", server->name);
+    document_add_text(doc, row, "file", server->place);
+    document_add_text(doc, row, "plugin", id.data);
+    document_add_text(doc, row, "outcome", outcome);
+    document_add_text(doc, row, "reason", reason);
+    for (size_t i = 0; i < ARRAY_LENGTH(absent); i++) {
+        document_add_text(doc, row, absent[i], NULL);
+    }
+    return document_end(doc, ret, err);
+}
+
+/* Caller holds the lock. */
+static int reload(struct server *server, struct toolrack_text **ret, struct toolrack_error *err) {
+    struct toolrack_error why;
+    const struct plugin *before = server->plugin;
+    int code = refresh(server, &why);
+    return code == TOOLRACK_E_NO_MEMORY ? error_oom(err)
+           : code < 0                   ? write_report(server, "refused", why.message, ret, err)
+                                        : write_report(server,
+                                     before == NULL             ? "added"
+                                                       : before == server->plugin ? "unchanged"
+                                                                                  : "reloaded",
+                                                       NULL, ret, err);
+}
+
+bool mounts_reload(struct mounts *mounts, const char *name, struct toolrack_text **ret_report,
+                   int *ret_code, struct toolrack_error *err) {
+    size_t before = strncmp(name, MOUNT_ID_PREFIX, strlen(MOUNT_ID_PREFIX)) == 0
+                            ? strlen(MOUNT_ID_PREFIX)
+                            : 0;
+    if (mounts == NULL) {
+        return false;
+    }
+    LOCK_SCOPE(&mounts->lock);
+    for (size_t i = 0; i < mounts->count; i++) {
+        if (strcmp(mounts->items[i].name, name + before) == 0) {
+            *ret_code = reload(&mounts->items[i], ret_report, err);
+            return true;
+        }
+    }
+    return false;
+}
+
+void mounts_retry(struct mounts *mounts) {
+    struct toolrack_error why;
+    if (mounts == NULL) {
+        return;
+    }
+    LOCK_SCOPE(&mounts->lock);
+    for (size_t i = 0; i < mounts->count; i++) {
+        if (mounts->items[i].plugin == NULL) {
+            (void)reload(&mounts->items[i], NULL, &why);
+        }
+    }
+}

@@ -1,0 +1,409 @@
+#include "remote/mcp/session.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json-write.h"
+#include "base/lock.h"
+
+/* A thread that waits for an answer; on its stack. */
+struct waiter {
+    struct waiter *next; /* a later one */
+    uint64_t number;
+    bool is_call;
+    bool takes;
+    pthread_cond_t changed;
+    struct message *first; /* for it */
+    struct message *last;
+    size_t count;
+};
+
+/* Guarded by `lock`: all but `io`, which the thread that reads uses, and for writing whoever holds
+ * the lock. */
+struct session {
+    atomic_uint refs;
+    atomic_uint_fast64_t numbers;
+    const char *name;
+    const struct log *log;
+    struct session_news *news;
+    struct stdio *io;
+    struct lock lock;
+    struct waiter *waiters;
+    bool has_reader;
+    struct buf unsent;
+    size_t bad; /* lines that were no use */
+    bool has_ended;
+    struct toolrack_error end; /* why, if it has ended */
+};
+
+/* ------------------------------------------------------------------- life */
+
+int session_start(const struct stdio_options *options, struct session_news *news,
+                  struct session **ret, struct toolrack_error *err) {
+    struct session *session = calloc(1, sizeof *session);
+    if (session == NULL) {
+        return error_oom(err);
+    }
+    atomic_init(&session->refs, 1);
+    session->name = options->name;
+    session->log = options->log;
+    session->news = news;
+    lock_init(&session->lock);
+    int code = stdio_start(options, &session->io, err);
+    if (code < 0) {
+        session_unref(session);
+        return code;
+    }
+    *ret = session;
+    return 0;
+}
+
+struct session *session_ref(struct session *session) {
+    (void)atomic_fetch_add(&session->refs, 1);
+    return session;
+}
+
+void session_unref(struct session *session) {
+    if (session != NULL && atomic_fetch_sub(&session->refs, 1) == 1) {
+        stdio_end(session->io);
+        buf_finish(&session->unsent);
+        lock_finish(&session->lock);
+        free(session);
+    }
+}
+
+uint64_t session_number(struct session *session) {
+    return atomic_fetch_add(&session->numbers, 1) + 1;
+}
+
+/* All who wait learn it. Caller holds the lock. */
+static void end(struct session *session, const struct toolrack_error *why) {
+    if (!session->has_ended) {
+        session->has_ended = true;
+        session->end = *why;
+        for (struct waiter *waiter = session->waiters; waiter != NULL; waiter = waiter->next) {
+            (void)pthread_cond_signal(&waiter->changed);
+        }
+    }
+}
+
+bool session_has_ended(struct session *session) {
+    LOCK_SCOPE(&session->lock);
+    return session->has_ended;
+}
+
+/* -------------------------------------------------------------------- send */
+
+/* Write what fits now; the rest is written by who waits. Caller holds the lock. */
+static void flush(struct session *session) {
+    struct buf *unsent = &session->unsent;
+    size_t sent = 0;
+    long written = 0;
+    while (sent < unsent->length &&
+           (written = stdio_write(session->io, unsent->data + sent, unsent->length - sent)) > 0) {
+        sent += (size_t)written;
+    }
+    if (written < 0 || sent == unsent->length) {
+        buf_clear(unsent); /* if its input is closed, reading will tell why */
+    } else if (sent > 0) {
+        memmove(unsent->data, unsent->data + sent, unsent->length - sent);
+        buf_truncate(unsent, unsent->length - sent);
+    }
+}
+
+/* Caller holds the lock. */
+static int send_line(struct session *session, const struct buf *text, struct toolrack_error *err) {
+    if (text->failed) {
+        return error_oom(err);
+    }
+    if (session->unsent.length + text->length >= SESSION_UNSENT_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "MCP server '%s' does not read what it is sent: %zu bytes wait, of the %u "
+                         "allowed",
+                         session->name, session->unsent.length, SESSION_UNSENT_MAX);
+    }
+    size_t before = session->unsent.length;
+    buf_add(&session->unsent, text->data, text->length);
+    buf_add_char(&session->unsent, '\n');
+    if (session->unsent.failed) {
+        session->unsent.failed = false;
+        buf_truncate(&session->unsent, before);
+        return error_oom(err);
+    }
+    flush(session);
+    return 0;
+}
+
+void session_tell(struct session *session, const struct buf *text) {
+    struct toolrack_error why;
+    LOCK_SCOPE(&session->lock);
+    if (!session->has_ended && send_line(session, text, &why) < 0) {
+        log_line(session->log, LOG_WARNING, "mcp", "%s: a message is not sent: %s", session->name,
+                 why.message);
+    }
+}
+
+static void write_answer(struct buf *out, const struct message *request, const char *result,
+                         int code, const char *text) {
+    buf_add_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+    json_add_value(out, request->id);
+    if (result != NULL) {
+        buf_add_text(out, ",\"result\":");
+        buf_add_text(out, result);
+    } else {
+        buf_printf(out, ",\"error\":{\"code\":%d,\"message\":", code);
+        buf_add_json_string(out, text, strlen(text));
+        buf_add_char(out, '}');
+    }
+    buf_add_char(out, '}');
+}
+
+void session_answer(struct session *session, const struct message *request, const char *result,
+                    int code, const char *text) {
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    write_answer(&out, request, result, code, text);
+    session_tell(session, &out);
+}
+
+/* ----------------------------------------------------------------- receive */
+
+static void complain(struct session *session, const char *what) {
+    struct toolrack_error why;
+    if (session->bad < 10) {
+        log_line(session->log, LOG_WARNING, "mcp", "%s: a message is ignored: %s", session->name,
+                 what);
+    }
+    if (++session->bad == SESSION_BAD_MAX) {
+        (void)error_set(&why, TOOLRACK_E_IO,
+                        "MCP server '%s' is given up: it sent %u messages that cannot be used, the "
+                        "last one because %s",
+                        session->name, SESSION_BAD_MAX, what);
+        end(session, &why);
+    }
+}
+
+/* The number of the request whose progress this is; 0: of none. */
+static uint64_t progress_of(const struct message *message) {
+    bool is_progress = message->kind == MESSAGE_NOTIFICATION &&
+                       strcmp(message->method, "notifications/progress") == 0;
+    yyjson_val *token = is_progress ? yyjson_obj_get(message->params, "progressToken") : NULL;
+    return yyjson_is_uint(token) ? yyjson_get_uint(token) : 0;
+}
+
+static struct waiter *waiter_of(struct session *session, const struct message *message) {
+    bool is_answer = message->kind == MESSAGE_RESULT || message->kind == MESSAGE_FAILURE;
+    uint64_t number = is_answer ? message->number : progress_of(message);
+    bool is_progress = number != 0;
+    for (struct waiter *waiter = session->waiters; waiter != NULL; waiter = waiter->next) {
+        if (is_answer || is_progress ? waiter->number == number : waiter->is_call) {
+            return is_answer || waiter->takes ? waiter : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* What belongs to no call. */
+static void take_unasked(struct session *session, const struct message *message) {
+    if (message->kind == MESSAGE_NOTIFICATION) {
+        const char *said = yyjson_get_str(yyjson_obj_get(message->params, "data"));
+        if (strcmp(message->method, "notifications/message") == 0 && said != NULL) {
+            log_line(session->log, LOG_INFO, "mcp", "%s: %.500s", session->name, said);
+        }
+    } else if (message->kind == MESSAGE_REQUEST) {
+        struct toolrack_error unsent;
+        CLEANUP(buf_finish) struct buf out = BUF_INIT;
+        bool is_ping = strcmp(message->method, "ping") == 0;
+        write_answer(&out, message, is_ping ? "{}" : NULL, -32601,
+                     "no call is under way that this could be asked about");
+        (void)send_line(session, &out, &unsent);
+    } else {
+        complain(session, "it answers a request that is not under way");
+    }
+}
+
+/* Caller holds the lock. */
+static void route(struct session *session, struct message *message) {
+    bool is_news = message->kind == MESSAGE_NOTIFICATION &&
+                   strcmp(message->method, "notifications/tools/list_changed") == 0;
+    bool is_ping = message->kind == MESSAGE_REQUEST && strcmp(message->method, "ping") == 0;
+    struct waiter *waiter = is_news || is_ping ? NULL : waiter_of(session, message);
+    if (is_news) {
+        atomic_store(&session->news->tools, true);
+    }
+    if (waiter == NULL ||
+        (waiter->count == SESSION_WAITING_MAX &&
+         (message->kind == MESSAGE_NOTIFICATION || message->kind == MESSAGE_REQUEST))) {
+        take_unasked(session, message);
+        mcp_message_destroy(message);
+        return;
+    }
+    *(waiter->first == NULL ? &waiter->first : &waiter->last->next) = message;
+    waiter->last = message;
+    waiter->count++;
+    (void)pthread_cond_signal(&waiter->changed);
+}
+
+/* Read what there is. Caller holds the lock and is the reader. */
+static void receive(struct session *session) {
+    struct toolrack_error why;
+    const char *line;
+    size_t length;
+    int code = stdio_read(session->io, &why);
+    while (!session->has_ended && stdio_line(session->io, &line, &length)) {
+        struct toolrack_error bad;
+        struct message *message = NULL;
+        bool is_blank = length == 0 || (length == 1 && line[0] == '\r');
+        if (is_blank) {
+            continue;
+        }
+        if (mcp_message_read(line, length, &message, &bad) == 0) {
+            route(session, message);
+        } else {
+            complain(session, bad.message);
+        }
+    }
+    if (code == TOOLRACK_E_IO) {
+        char how[ERROR_MESSAGE_MAX / 2];
+        int signal;
+        stdio_say_end(session->io, how, sizeof how, &signal);
+        (void)error_set(&why, TOOLRACK_E_IO, "MCP server '%s' %s", session->name, how);
+        why.signal = signal;
+    }
+    if (code < 0) {
+        end(session, &why);
+    }
+    if (session->unsent.length > 0) {
+        flush(session);
+    }
+}
+
+void session_tend(struct session *session) {
+    LOCK_SCOPE(&session->lock);
+    if (!session->has_reader && !session->has_ended) {
+        receive(session);
+    }
+}
+
+/* --------------------------------------------------------------------- ask */
+
+static void add_waiter(struct session *session, struct waiter *waiter) {
+    struct waiter **at = &session->waiters;
+    while (*at != NULL) {
+        at = &(*at)->next;
+    }
+    *at = waiter;
+}
+
+/* Another one than `but` reads from now on, if nobody does. */
+static void wake_reader(struct session *session, const struct waiter *but) {
+    struct waiter *waiter = session->waiters;
+    waiter = waiter == but && waiter != NULL ? waiter->next : waiter;
+    if (!session->has_reader && waiter != NULL) {
+        (void)pthread_cond_signal(&waiter->changed);
+    }
+}
+
+static void remove_waiter(struct session *session, struct waiter *waiter) {
+    struct waiter **at = &session->waiters;
+    while (*at != NULL && *at != waiter) {
+        at = &(*at)->next;
+    }
+    *at = waiter->next;
+    wake_reader(session, NULL);
+}
+
+/* Wait for a message, as the reader if there is none. Caller holds the lock. */
+static void await(struct session *session, struct waiter *waiter, uint64_t until_ns) {
+    uint64_t now_ns = clock_now_ns();
+    uint64_t look_ns = now_ns + (uint64_t)SESSION_LOOK_MS_MAX * CLOCK_NS_PER_MS;
+    look_ns = until_ns != 0 && until_ns < look_ns ? until_ns : look_ns;
+    if (session->has_reader) {
+        const struct timespec look = clock_timespec(look_ns);
+        (void)lock_wait_until(&session->lock, &waiter->changed, &look);
+        return;
+    }
+    session->has_reader = true;
+    bool writes = session->unsent.length > 0;
+    lock_release(&session->lock);
+    int ms = look_ns > now_ns ? (int)((look_ns - now_ns + CLOCK_NS_PER_MS - 1) / CLOCK_NS_PER_MS)
+                              : 0;
+    stdio_wait(session->io, writes, ms);
+    lock_take(&session->lock);
+    receive(session);
+    session->has_reader = false;
+}
+
+static void tell_cancelled(struct session *session, uint64_t number) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    buf_printf(&text,
+               "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+               "\"requestId\":%llu,\"reason\":\"the caller does not wait any longer\"}}",
+               (unsigned long long)number);
+    session_tell(session, &text);
+}
+
+/* The next message for the waiter. Caller holds the lock.
+ * @return as session_ask() */
+static int next_message(struct session *session, struct waiter *waiter,
+                        const struct session_wait *wait, struct message **ret,
+                        struct toolrack_error *err) {
+    for (;;) {
+        if (waiter->first != NULL) {
+            *ret = waiter->first;
+            waiter->first = (*ret)->next;
+            (*ret)->next = NULL;
+            waiter->count--;
+            return 0;
+        }
+        if (session->has_ended) {
+            if (err != NULL) {
+                *err = session->end;
+            }
+            return session->end.code;
+        }
+        uint64_t until_ns = wait->until_ns(wait->user);
+        if ((wait->is_cancelled != NULL && wait->is_cancelled(wait->user)) ||
+            (until_ns != 0 && clock_now_ns() >= until_ns)) {
+            return error_set(err, TOOLRACK_E_CANCELLED, "MCP server '%s' did not answer in time",
+                             session->name);
+        }
+        await(session, waiter, until_ns);
+    }
+}
+
+int session_ask(struct session *session, uint64_t number, const struct buf *text,
+                const struct session_wait *wait, struct message **ret, struct toolrack_error *err) {
+    struct waiter waiter = {
+            .number = number, .is_call = wait->is_call, .takes = wait->take != NULL};
+    struct message *message = NULL;
+    clock_cond_init(&waiter.changed);
+    lock_take(&session->lock);
+    add_waiter(session, &waiter);
+    int code = session->has_ended ? 0 : send_line(session, text, err);
+    while (code == 0 && message == NULL) {
+        code = next_message(session, &waiter, wait, &message, err);
+        if (message != NULL && message->kind != MESSAGE_RESULT &&
+            message->kind != MESSAGE_FAILURE) {
+            wake_reader(session, &waiter);
+            lock_release(&session->lock);
+            wait->take(wait->user, message);
+            message = NULL;
+            lock_take(&session->lock);
+        }
+    }
+    remove_waiter(session, &waiter);
+    lock_release(&session->lock);
+    while (waiter.first != NULL) {
+        struct message *left = waiter.first;
+        waiter.first = left->next;
+        mcp_message_destroy(left);
+    }
+    (void)pthread_cond_destroy(&waiter.changed);
+    if (code == TOOLRACK_E_CANCELLED) {
+        tell_cancelled(session, number);
+    }
+    *ret = message;
+    return code;
+}

@@ -1,0 +1,70 @@
+/* session.h - a running MCP server, and the requests that are under way to it.
+ *
+ * A thread that asks writes its request itself, and one of the threads that wait reads for all of
+ * them: so a call of one thread is one write and one read, without another thread. What comes
+ * belongs to one of them, and is handled on that one's thread: the answer to its request, its
+ * progress; and what names no request (questions, log lines), to the call that is under way the
+ * longest. Where no call waits, session_tend() reads. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "base/buf.h"
+#include "remote/mcp/message.h"
+#include "remote/mcp/stdio.h"
+
+/* Most bytes that wait for the server to read them. */
+#define SESSION_UNSENT_MAX  (64u * 1024 * 1024)
+/* Most lines that are no message, or answer nothing, before the server is given up. */
+#define SESSION_BAD_MAX     1000u
+/* Most messages that wait for the thread of a call. */
+#define SESSION_WAITING_MAX 10000u
+/* How long a thread that waits does not look whether its call was cancelled. */
+#define SESSION_LOOK_MS_MAX 20u
+
+struct session;
+
+/* What the server says without being asked. */
+struct session_news {
+    atomic_bool tools; /* its list of tools has changed */
+};
+
+/* How a request is waited for. [the asker's thread] */
+struct session_wait {
+    bool is_call;                     /* may be asked questions */
+    uint64_t (*until_ns)(void *user); /* of the monotonic clock; 0: without limit */
+    bool (*is_cancelled)(void *user); /* NULL: it cannot be */
+    /* Handle progress, a log line or a question. The message is the callee's. NULL: nothing is of
+     * interest. */
+    void (*take)(void *user, struct message *message);
+    void *user;
+};
+
+/** Start a server. @return 0 with a reference; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY */
+int session_start(const struct stdio_options *options, struct session_news *news,
+                  struct session **ret, struct toolrack_error *err);
+struct session *session_ref(struct session *session);
+/** The last one ends the server. */
+void session_unref(struct session *session);
+CLEANUP_DEFINE(struct session, session_unref)
+
+/** A number for a request, unlike all others. [any-thread] */
+uint64_t session_number(struct session *session);
+/** Send a request and wait for its answer, which is the caller's.
+ * @param text  the whole message with that number as `id` and progress token, without line end
+ * @return 0: a result or a failure; TOOLRACK_E_CANCELLED: cancelled or late, which the server is
+ *         told; TOOLRACK_E_IO: the server has ended or cannot be understood, and how (`signal` is
+ *         set if one killed it); TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int session_ask(struct session *session, uint64_t number, const struct buf *text,
+                const struct session_wait *wait, struct message **ret, struct toolrack_error *err);
+/** Send what needs no answer: a notification, or an answer. What cannot be sent is dropped.
+ * [any-thread] */
+void session_tell(struct session *session, const struct buf *text);
+/** The same: answer a request of the server. @param result  JSON, or NULL: `code` and `text` */
+void session_answer(struct session *session, const struct message *request, const char *result,
+                    int code, const char *text);
+
+/** Read and send what there is, if nobody else does. [any-thread] */
+void session_tend(struct session *session);
+/** Whether it has ended. [any-thread] */
+bool session_has_ended(struct session *session);

@@ -1,0 +1,24 @@
+/* launch.h - the worker program starts a foreign program, such as an MCP server.
+ *
+ *     toolrack-worker launch [--folder DIR] [--read PATH]... [--write PATH]... [--network]
+ *                            -- PROGRAM [ARGUMENT]...
+ *
+ * Foreign programs are not made for the sandbox of plugins: they start threads, compile code while
+ * they run and reserve much address space. So they get another one: no-new-privs; Landlock (the
+ * system's programs, libraries and settings may be read and executed, what is granted read or
+ * written, no TCP without --network and never a server, no signals to processes outside); without
+ * --network no sockets but pairs; no io_uring, which can make sockets too. What the kernel does not
+ * have is said on standard error, and the program is started. Descriptors 0 to 2 are the program's;
+ * the environment is passed on. */
+#pragma once
+
+/* The first argument, by which the worker program knows that it is to launch. */
+#define LAUNCH_WORD        "launch"
+/* Most paths of a kind. */
+#define LAUNCH_PATHS_MAX   64u
+/* Exit status when the program cannot be started, as the shell has it; standard error says why. */
+#define LAUNCH_EXIT_FAILED 127
+
+/** Replace this process by the program; does not return.
+ * @param arguments  of the process, with its name and LAUNCH_WORD; NULL-terminated. [worker] */
+_Noreturn void launch_main(char **arguments);

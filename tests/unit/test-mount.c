@@ -1,0 +1,478 @@
+/* MCP servers as plugins: a host with servers that behave, and with those that do not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "patience.h"
+#include "remote/mcp/message.h"
+#include "remove-tree.h"
+#include "toolrack/toolrack.h"
+
+CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
+CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
+
+struct setup {
+    char root[64];
+    char config[96];
+    char state[96];
+    struct toolrack *host;
+    pthread_mutex_t lock; /* guards what follows */
+    char lines[65536];
+    char progress[256];
+    unsigned asked;
+};
+
+static void log_it(void *user, enum toolrack_log_level level, const char *source,
+                   const char *line) {
+    struct setup *setup = user;
+    (void)level;
+    (void)pthread_mutex_lock(&setup->lock);
+    size_t length = strlen(setup->lines);
+    (void)snprintf(setup->lines + length, sizeof setup->lines - length, "%s: %s\n", source, line);
+    (void)pthread_mutex_unlock(&setup->lock);
+}
+
+static bool is_logged(struct setup *setup, const char *words) {
+    (void)pthread_mutex_lock(&setup->lock);
+    bool is = strstr(setup->lines, words) != NULL;
+    (void)pthread_mutex_unlock(&setup->lock);
+    return is;
+}
+
+static int set_up(void **state) {
+    struct setup *setup = calloc(1, sizeof *setup);
+    *state = setup;
+    (void)pthread_mutex_init(&setup->lock, NULL);
+    strcpy(setup->root, "/tmp/toolrack-mount-XXXXXX");
+    (void)alarm(PATIENCE_S * 3);
+    if (mkdtemp(setup->root) == NULL) {
+        return -1;
+    }
+    (void)snprintf(setup->config, sizeof setup->config, "%s/toolrack.json", setup->root);
+    (void)snprintf(setup->state, sizeof setup->state, "%s/state", setup->root);
+    return 0;
+}
+
+static int teardown(void **state) {
+    struct setup *setup = *state;
+    toolrack_close(setup->host);
+    (void)alarm(0);
+    int code = remove_tree(setup->root);
+    (void)pthread_mutex_destroy(&setup->lock);
+    free(setup);
+    return code;
+}
+
+/* Open a host with these servers; NULL: those that there are. */
+static void start(struct setup *setup, const char *servers) {
+    const char *const dirs[] = {setup->root, NULL};
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    struct toolrack_error err;
+    toolrack_close(setup->host);
+    setup->host = NULL;
+    setup->lines[0] = '\0';
+    if (servers != NULL) {
+        FILE *file = fopen(setup->config, "w");
+        assert_non_null(file);
+        (void)fprintf(file, "{\"mcpServers\": {%s}}", servers);
+        assert_int_equal(fclose(file), 0);
+    }
+    options.config_file = setup->config;
+    options.state_dir = setup->state;
+    options.plugin_dirs = dirs;
+    options.log = log_it;
+    options.log_level = TOOLRACK_LOG_INFO;
+    options.user = setup;
+    if (toolrack_open(&options, &setup->host, &err) < 0) {
+        fail_msg("%s", err.message);
+    }
+}
+
+/* A server "x" of these words, all of whose tools run without a question. */
+static void start_with(struct setup *setup, const char *words) {
+    char servers[1024];
+    (void)snprintf(servers, sizeof servers,
+                   "\"x\": {\"command\": \"" FAKE_SERVER
+                   "\", \"args\": [%s], \"permission\": \"safe\","
+                   "\"start_ms\": 4000}",
+                   words);
+    start(setup, servers);
+}
+
+static void note_progress(void *user, double done, double total, const char *message) {
+    struct setup *setup = user;
+    size_t length = strlen(setup->progress);
+    (void)snprintf(setup->progress + length, sizeof setup->progress - length, "%g/%g %s;", done,
+                   total, message);
+}
+
+static int answer(void *user, struct toolrack_input *inputs, size_t count) {
+    struct setup *setup = user;
+    setup->asked += (unsigned)count;
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(inputs[i].message, "MCP server 'x' asks: Which colour?");
+        inputs[i].answer = TOOLRACK_ANSWER_ACCEPTED;
+        inputs[i].content = toolrack_alloc(32);
+        strcpy(inputs[i].content, "{\"colour\":\"blue\"}");
+    }
+    return 0;
+}
+
+static int call_for(struct setup *setup, const char *tool, const char *arguments, uint32_t deadline,
+                    char *ret, size_t room, struct toolrack_error *err) {
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_result *result = NULL;
+    options.deadline_ms = deadline;
+    options.progress = note_progress;
+    options.input = answer;
+    options.user = setup;
+    *err = (struct toolrack_error){0};
+    int code = toolrack_call(setup->host, tool, arguments, &options, &result, err);
+    (void)snprintf(ret, room, "%s", code == 0 ? toolrack_result_json(result, NULL) : "");
+    toolrack_result_free(result);
+    return code;
+}
+
+static void expect(struct setup *setup, const char *tool, const char *arguments, const char *json) {
+    char got[4096];
+    struct toolrack_error err;
+    if (call_for(setup, tool, arguments, 20000, got, sizeof got, &err) < 0) {
+        fail_msg("%s: %s", tool, err.message);
+    }
+    assert_string_equal(got, json);
+}
+
+static void expect_refused(struct setup *setup, const char *tool, const char *arguments, int code,
+                           const char *words) {
+    char got[4096];
+    struct toolrack_error err;
+    int failed = call_for(setup, tool, arguments, 20000, got, sizeof got, &err);
+    if (failed != code || strstr(err.message, words) == NULL) {
+        fail_msg("%s: %d \"%s\" %s", tool, failed, err.message, got);
+    }
+}
+
+static void expect_error(struct setup *setup, const char *tool, int code, const char *words) {
+    expect_refused(setup, tool, "{}", code, words);
+}
+
+static bool has_tool(struct setup *setup, const char *name) {
+    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = toolrack_get(setup->host, name);
+    return tool != NULL;
+}
+
+/* ------------------------------------------------------------------ good ones */
+
+static void check_good(struct setup *setup) {
+    expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
+    expect(setup, "x_add", "{\"a\":1,\"b\":2}", "{\"sum\":3}");
+    expect(setup, "x_blocks", "{}",
+           "{\"content\":[{\"type\":\"text\",\"text\":\"see\"},{\"type\":\"image\",\"data\":"
+           "\"AAAA\","
+           "\"mimeType\":\"image/png\"},{\"type\":\"resource_link\",\"uri\":\"file:///a\",\"name\":"
+           "\"a\"},{\"type\":\"resource\",\"resource\":{\"uri\":\"file:///b\",\"text\":\"b\"}}]}");
+    expect(setup, "x_progress", "{}", "\"done\"");
+    assert_string_equal(setup->progress, "1/3 step 1;2/3 step 2;3/3 step 3;");
+    assert_true(is_logged(setup, "mcp.x: half way"));
+    expect(setup, "x_ask", "{}",
+           "\"{\\\"action\\\":\\\"accept\\\",\\\"content\\\":{\\\"colour\\\":\\\"blue\\\"}}\"");
+    assert_int_equal(setup->asked, 1);
+    expect_error(setup, "x_fail", TOOLRACK_E_EXECUTION_FAILED, "the disk is full");
+    expect_error(setup, "x_refuse", TOOLRACK_E_EXECUTION_FAILED,
+                 "MCP server 'x': internal trouble (-32603)");
+    expect_error(setup, "x_echo", TOOLRACK_E_INVALID_ARGUMENTS, "text");
+}
+
+static void a_server_of_sessions(void **state) {
+    start_with(*state, "");
+    check_good(*state);
+}
+
+static void a_stateless_server(void **state) {
+    start_with(*state, "\"stateless\"");
+    check_good(*state);
+}
+
+static void servers_that_do_not_know_the_first_question(void **state) {
+    struct setup *setup = *state;
+    start_with(setup, "\"dies-at-discover\"");
+    expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
+    start_with(setup, "\"ignores-discover\"");
+    expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
+}
+
+/* ------------------------------------------------------------------ registered */
+
+static void tools_need_consent_whatever_the_hints_say(void **state) {
+    struct setup *setup = *state;
+    start(setup,
+          "\"x\": {\"command\": \"" FAKE_SERVER "\", \"prefix\": \"my\"},"
+          "\"off\": {\"command\": \"" FAKE_SERVER "\", \"enabled\": false},"
+          "\"few\": {\"command\": \"" FAKE_SERVER "\", \"tools\": [\"echo\"], \"prefix\": \"\"}");
+    expect_error(setup, "my_blocks", TOOLRACK_E_CONFIRMATION_REQUIRED, "");
+    assert_false(has_tool(setup, "off_echo"));
+    assert_true(has_tool(setup, "echo"));
+    assert_false(has_tool(setup, "add"));
+}
+
+static void a_list_is_kept_and_a_change_of_it_is_held(void **state) {
+    struct setup *setup = *state;
+    struct toolrack_error err;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *report = NULL;
+    char path[128];
+    char servers[512];
+    (void)snprintf(path, sizeof path, "%s/mcp/x.json", setup->state);
+    (void)snprintf(servers, sizeof servers, "\"x\": {\"command\": \"" FAKE_SERVER "\"}");
+    start(setup, servers);
+    assert_int_equal(access(path, R_OK), 0);
+    assert_int_equal(toolrack_grant(setup->host, "x_echo", 0, NULL, &err), 0);
+    assert_int_equal(toolrack_grant(setup->host, "x_add", 0, NULL, &err), 0);
+    expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
+    (void)snprintf(servers, sizeof servers,
+                   "\"x\": {\"command\": \"" FAKE_SERVER "\", \"args\": [\"changed\"]}");
+    start(setup, servers);
+    expect_refused(setup, "x_echo", "{\"text\":\"hi\"}", TOOLRACK_E_PERMISSION_DENIED,
+                   "description changed");
+    expect(setup, "x_add", "{\"a\":1,\"b\":2}", "{\"sum\":3}");
+    assert_int_equal(toolrack_reload(setup->host, "mcp.x", &report, &err), 0);
+}
+
+static void what_is_kept_needs_no_server(void **state) {
+    struct setup *setup = *state;
+    char fake[96];
+    char servers[512];
+    (void)snprintf(fake, sizeof fake, "%s/fake", setup->root);
+    assert_int_equal(symlink(FAKE_SERVER, fake), 0);
+    (void)snprintf(servers, sizeof servers,
+                   "\"x\": {\"command\": \"%s\", \"permission\": \"safe\"}", fake);
+    start(setup, servers);
+    assert_true(has_tool(setup, "x_echo"));
+    assert_int_equal(unlink(fake), 0);
+    start(setup, NULL);
+    assert_true(has_tool(setup, "x_echo"));
+    expect_error(setup, "x_fail", TOOLRACK_E_EXECUTION_FAILED, "cannot start");
+    expect_error(setup, "x_fail", TOOLRACK_E_EXECUTION_FAILED, "it is started again in");
+}
+
+static void a_list_that_changes_is_asked_for_again(void **state) {
+    struct setup *setup = *state;
+    start_with(setup, "");
+    assert_false(has_tool(setup, "x_more"));
+    expect(setup, "x_change", "{}", "\"changed\"");
+    AWAIT(has_tool(setup, "x_more"));
+    expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
+}
+
+static void evil_lists(void **state) {
+    struct setup *setup = *state;
+    start_with(setup, "\"evil\"");
+    assert_true(has_tool(setup, "x_good"));
+    assert_true(has_tool(setup, "x_______etc_passwd"));
+    assert_false(has_tool(setup, "x_a_b__2J")); /* its description would write to a terminal */
+    assert_false(has_tool(setup, "x_schema"));
+    assert_true(is_logged(setup, "x, tool x_schema:"));
+    start_with(setup, "\"twins\"");
+    assert_true(has_tool(setup, "x_a_b"));
+    start_with(setup, "\"pages\"");
+    assert_true(has_tool(setup, "x_first") && has_tool(setup, "x_echo"));
+    start_with(setup, "\"no-array\"");
+    assert_true(is_logged(setup, "it has no array \"tools\""));
+    start_with(setup, "\"endless-pages\"");
+    assert_true(is_logged(setup, "it has more than 100 pages"));
+}
+
+static void a_server_that_cannot_be_started_harms_no_other(void **state) {
+    struct setup *setup = *state;
+    struct toolrack_error err;
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *report = NULL;
+    start(setup,
+          "\"gone\": {\"command\": \"/nonexistent/server\"},"
+          "\"old\": {\"command\": \"" FAKE_SERVER "\", \"args\": [\"unknown-revision\"]},"
+          "\"no\": {\"command\": \"" FAKE_SERVER "\", \"args\": [\"refuses\"]},"
+          "\"mute\": {\"command\": \"" FAKE_SERVER "\", \"args\": [\"silent\"], \"start_ms\": 200},"
+          "\"key\": {\"command\": \"" FAKE_SERVER "\", \"env\": {\"A\": \"${env:TOOLRACK_NONE}\"}},"
+          "\"x\": {\"command\": \"" FAKE_SERVER "\", \"permission\": \"safe\"}");
+    expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
+    assert_true(is_logged(setup, "gone: MCP server 'gone' exited with status 127; it last wrote: "
+                                 "toolrack: cannot start /nonexistent/server"));
+    assert_true(is_logged(setup, "speaks revision \"1999-01-01\""));
+    assert_true(is_logged(setup, "refuses to begin: not today (-32000)"));
+    assert_true(is_logged(setup, "did not say within 200 ms what it is"));
+    assert_true(is_logged(setup, "environment variable TOOLRACK_NONE, which is not set"));
+    assert_int_equal(toolrack_reload(setup->host, "x", &report, &err), 0);
+    assert_non_null(strstr(toolrack_text_data(report, NULL), "\"outcome\":\"unchanged\""));
+}
+
+/* ---------------------------------------------------------------------- calls */
+
+static void a_server_that_ends_is_started_again(void **state) {
+    struct setup *setup = *state;
+    start_with(setup, "");
+    expect_error(setup, "x_die", TOOLRACK_E_EXECUTION_FAILED,
+                 "MCP server 'x' was killed by signal 9 (Killed); it last wrote: about to die");
+    expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
+    expect_error(setup, "x_exit", TOOLRACK_E_EXECUTION_FAILED, "exited with status 3");
+    expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
+}
+
+static void a_deadline_is_told_to_the_server(void **state) {
+    struct setup *setup = *state;
+    char got[64];
+    struct toolrack_error err;
+    start_with(setup, "");
+    assert_int_equal(call_for(setup, "x_slow", "{}", 100, got, sizeof got, &err),
+                     TOOLRACK_E_TIMEOUT);
+    expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
+    AWAIT(is_logged(setup,
+                    "slow heard: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\""));
+}
+
+static void what_is_no_message_is_ignored(void **state) {
+    static const char *const words[] = {"garbage", "blank",     "wrong-id",        "text-id",
+                                        "number",  "deep",      "noise-on-errors", "pings",
+                                        "both",    "no-version"};
+    struct setup *setup = *state;
+    for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
+        char word[64];
+        (void)snprintf(word, sizeof word, "\"%s\"", words[i]);
+        start_with(setup, word);
+        expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
+    }
+    start_with(setup, "\"twice\"");
+    expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"once\"");
+    expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"once\"");
+}
+
+static void results_that_cannot_be_used(void **state) {
+    struct setup *setup = *state;
+    start_with(setup, "");
+    expect_error(setup, "x_none-such-block", TOOLRACK_E_EXECUTION_FAILED, "none that MCP has");
+    expect_error(setup, "x_no-content", TOOLRACK_E_EXECUTION_FAILED, "neither \"content\"");
+    expect_error(setup, "x_bad-content", TOOLRACK_E_EXECUTION_FAILED, "\"content\" is no array");
+    start_with(setup, "\"flood\"");
+    expect_error(setup, "x_echo2", TOOLRACK_E_NOT_FOUND, "");
+    expect_error(setup, "x_fail", TOOLRACK_E_EXECUTION_FAILED, "1000 messages that cannot be used");
+    start_with(setup, "\"long-line\"");
+    expect_error(setup, "x_fail", TOOLRACK_E_EXECUTION_FAILED, "a line of more than");
+}
+
+static void a_server_may_use_what_is_allowed(void **state) {
+    struct setup *setup = *state;
+    char servers[1024];
+    char arguments[128];
+    (void)snprintf(servers, sizeof servers,
+                   "\"x\": {\"command\": \"" FAKE_SERVER "\", \"permission\": \"safe\"},"
+                   "\"y\": {\"command\": \"" FAKE_SERVER "\", \"permission\": \"safe\", \"allow\": "
+                   "[\"read:%s\", \"network\"], \"env\": {\"KEY\": \"<${env:TOOLRACK_KEY}>\"}}",
+                   setup->root);
+    (void)snprintf(arguments, sizeof arguments, "{\"text\":\"%s\"}", setup->config);
+    (void)setenv("TOOLRACK_KEY", "secret", 1);
+    start(setup, servers);
+    expect(setup, "x_environment", "{\"text\":\"TOOLRACK_KEY\"}", "\"unset\"");
+    expect(setup, "y_environment", "{\"text\":\"KEY\"}", "\"<secret>\"");
+    expect(setup, "x_read", arguments, "\"refused\"");
+    expect(setup, "y_read", arguments, "\"read\"");
+    expect(setup, "x_socket", "{}", "\"refused\"");
+    expect(setup, "y_socket", "{}", "\"made\"");
+}
+
+struct caller {
+    struct setup *setup;
+    unsigned calls;
+};
+
+static void *call_often(void *user) {
+    struct caller *caller = user;
+    for (unsigned i = 0; i < 200; i++) {
+        char got[64];
+        struct toolrack_error err;
+        caller->calls += call_for(caller->setup, "x_echo", "{\"text\":\"hi\"}", 20000, got,
+                                  sizeof got, &err) == 0 &&
+                         strcmp(got, "\"hi\"") == 0;
+    }
+    return NULL;
+}
+
+static void threads_share_a_server(void **state) {
+    struct setup *setup = *state;
+    struct caller callers[4];
+    pthread_t threads[4];
+    start_with(setup, "");
+    for (size_t i = 0; i < 4; i++) {
+        callers[i] = (struct caller){.setup = setup};
+        assert_int_equal(pthread_create(&threads[i], NULL, call_often, &callers[i]), 0);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(callers[i].calls, 200);
+    }
+}
+
+/* ------------------------------------------------------------------- messages */
+
+static void messages_are_checked(void **state) {
+    static const struct {
+        const char *text;
+        const char *wrong; /* NULL: nothing */
+    } cases[] = {
+            {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", NULL},
+            {"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"m\"}}",
+             NULL},
+            {"{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"m\"}", NULL},
+            {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":{}}", NULL},
+            {"", "it is no JSON"},
+            {"[]", "it is no JSON object"},
+            {"{\"id\":1,\"result\":{}}", "its \"jsonrpc\" is not"},
+            {"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"m\"}", "neither a string nor a number"},
+            {"{\"jsonrpc\":\"2.0\",\"id\":1}", "not exactly one of"},
+            {"{\"jsonrpc\":\"2.0\",\"id\":-1,\"result\":{}}", "none that a request had"},
+            {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[]}", "its \"result\" is no object"},
+            {"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{}}", "its \"error\" is no object"},
+            {"{\"jsonrpc\":\"2.0\",\"method\":7}", "its \"method\" is no name"},
+            {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":[]}",
+             "its \"params\" are no object"},
+            {"{\"jsonrpc\":\"2.0\",\"result\":{}}", "a result without \"id\""},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct message *message = NULL;
+        struct toolrack_error err;
+        int code = mcp_message_read(cases[i].text, strlen(cases[i].text), &message, &err);
+        assert_int_equal(code, cases[i].wrong == NULL ? 0 : TOOLRACK_E_INVALID);
+        assert_true(cases[i].wrong == NULL || strstr(err.message, cases[i].wrong) != NULL);
+        mcp_message_destroy(message);
+    }
+}
+
+#define MOUNT_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+            MOUNT_TEST(a_server_of_sessions),
+            MOUNT_TEST(a_stateless_server),
+            MOUNT_TEST(servers_that_do_not_know_the_first_question),
+            MOUNT_TEST(tools_need_consent_whatever_the_hints_say),
+            MOUNT_TEST(a_list_is_kept_and_a_change_of_it_is_held),
+            MOUNT_TEST(what_is_kept_needs_no_server),
+            MOUNT_TEST(a_list_that_changes_is_asked_for_again),
+            MOUNT_TEST(evil_lists),
+            MOUNT_TEST(a_server_that_cannot_be_started_harms_no_other),
+            MOUNT_TEST(a_server_that_ends_is_started_again),
+            MOUNT_TEST(a_deadline_is_told_to_the_server),
+            MOUNT_TEST(what_is_no_message_is_ignored),
+            MOUNT_TEST(results_that_cannot_be_used),
+            MOUNT_TEST(a_server_may_use_what_is_allowed),
+            MOUNT_TEST(threads_share_a_server),
+            cmocka_unit_test(messages_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
