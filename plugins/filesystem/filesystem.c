@@ -281,10 +281,28 @@ static bool describe_edit(const struct place *place, const struct text *before,
     return is_made;
 }
 
+/* Read what is to be edited. A file that is not UTF-8 is refused: it would be written with U+FFFD
+ * for each byte that is none, wherever the edits are. */
+static bool read_for_edit(struct tr_call *call, const struct place *place, struct text *ret) {
+    struct place_fault fault;
+    size_t at;
+    if (!file_read(call, place, ret, &fault)) {
+        (void)tool_fail(call, NULL, &fault);
+        return false;
+    }
+    if (!text_is_utf8(ret, &at)) {
+        (void)tr_fail(call, TR_INVALID_ARGUMENTS, "path",
+                      "cannot edit %s: it is not UTF-8 (at byte %zu), and an edit would change "
+                      "bytes that are no part of it; convert the file to UTF-8 first",
+                      place->path, at);
+        return false;
+    }
+    return true;
+}
+
 static tr_status edit_file(struct tr_call *call) {
     struct place place;
     struct place_fault fault;
-    struct text bytes = {0};
     struct text before = {0};
     struct text after = {0};
     struct text out = {0};
@@ -293,11 +311,7 @@ static tr_status edit_file(struct tr_call *call) {
     if (!tool_place(call, "path", &place)) {
         return TR_FAILED;
     }
-    bool is_good = file_read(call, &place, &bytes, &fault);
-    if (!is_good) {
-        status = tool_fail(call, NULL, &fault);
-    }
-    text_add_utf8(&before, bytes.data, bytes.length);
+    bool is_good = read_for_edit(call, &place, &before);
     text_normalize_lines(&before);
     text_add(&after, before.data, before.length);
     for (uint64_t i = 0; is_good && i < count; i++) {
@@ -312,7 +326,6 @@ static tr_status edit_file(struct tr_call *call) {
     if (is_good || out.failed) {
         status = tool_reply(call, &out, "make fewer changes at once");
     }
-    text_finish(&bytes);
     text_finish(&before);
     text_finish(&after);
     text_finish(&out);

@@ -110,13 +110,24 @@ void text_add_utf8(struct text *text, const char *data, size_t length) {
     text_add(text, data + begin, length - begin);
 }
 
-void text_make_utf8(struct text *text) {
+bool text_is_utf8(const struct text *text, size_t *ret_at) {
     size_t at = 0;
-    bool valid = true;
-    while (valid && (at += ascii_length(text->data + at, text->length - at)) < text->length) {
-        at += next_character((const unsigned char *)text->data + at, text->length - at, &valid);
+    while ((at += ascii_length(text->data + at, text->length - at)) < text->length) {
+        bool valid;
+        size_t size =
+                next_character((const unsigned char *)text->data + at, text->length - at, &valid);
+        if (!valid) {
+            *ret_at = at;
+            return false;
+        }
+        at += size;
     }
-    if (!valid) {
+    return true;
+}
+
+void text_make_utf8(struct text *text) {
+    size_t at;
+    if (!text_is_utf8(text, &at)) {
         struct text made = {0};
         text_add_utf8(&made, text->data, text->length);
         text_finish(text);

@@ -27,6 +27,8 @@ void text_add_format(struct text *text, const char *format, ...)
 /** Add bytes as UTF-8: what is none becomes U+FFFD, one for each longest part that could begin a
  * character, as the WHATWG Encoding Standard decodes. */
 void text_add_utf8(struct text *text, const char *data, size_t length);
+/** Whether a text is UTF-8; if not, `ret_at` is its first byte that is none. */
+bool text_is_utf8(const struct text *text, size_t *ret_at);
 /** Make a text that was read what text_add_utf8() would add; no copy, where it is UTF-8 already. */
 void text_make_utf8(struct text *text);
 /** Add as a JSON string with its quotes; valid UTF-8. */
