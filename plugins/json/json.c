@@ -92,6 +92,11 @@ static tr_status fail_query(struct tr_call *call, const struct query *query,
     case QUERY_TOO_MUCH:
         return tr_fail(call, TR_LIMIT_EXCEEDED, "filter",
                        "the results are larger than %zu bytes; select less", QUERY_OUTPUT_MAX);
+    case QUERY_TOO_DEEP:
+        return tr_fail(call, TR_LIMIT_EXCEEDED, "filter",
+                       "a result has more than %d levels of arrays and objects, which jq does not "
+                       "write; select a part of it",
+                       QUERY_DEPTH_MAX);
     case QUERY_CANCELLED: return tr_fail(call, TR_CANCELLED, NULL, "cancelled");
     default: return tr_fail(call, TR_FAILED, NULL, "no memory or no thread for the query");
     }

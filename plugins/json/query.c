@@ -167,8 +167,32 @@ static void end_by_error(struct job *job, jv invalid) {
     set_message(job->result, message);
 }
 
+/* Whether jq left out what is too deep: it then writes "<skipped: too deep>" without quotes, and
+ * nothing else has a "<" outside of strings. */
+static bool is_cut(const char *text, size_t length) {
+    bool in_string = false;
+    if (memchr(text, '<', length) == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '"') {
+            in_string = !in_string;
+        } else if (in_string && text[i] == '\\') {
+            i++;
+        } else if (!in_string && text[i] == '<') {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void add_result(struct query_result *result, jv value) {
     jv text = jv_dump_string(value, 0);
+    if (is_cut(jv_string_value(text), (size_t)jv_string_length_bytes(jv_copy(text)))) {
+        jv_free(text);
+        result->end = QUERY_TOO_DEEP;
+        return;
+    }
     if (result->count > 0) {
         buf_add_char(&result->output, ',');
     }
@@ -191,6 +215,9 @@ static void collect(struct job *job) {
             return;
         }
         add_result(result, value);
+        if (result->end != QUERY_OK) {
+            return;
+        }
         if (result->output.failed) {
             result->end = QUERY_NO_RESOURCE;
             return;

@@ -12,6 +12,8 @@
 #define QUERY_MEMORY_MAX ((size_t)128 << 20)
 #define QUERY_LOOK_MS    10
 #define QUERY_OUTPUT_MAX ((size_t)8 << 20)
+/* Levels of a value that jq writes; of a deeper one it leaves out the rest. */
+#define QUERY_DEPTH_MAX  256
 
 /* jq frees and compares values recursively: this is enough for the deepest one that the limit of
  * memory leaves. Pages that are not touched cost nothing. */
@@ -28,6 +30,7 @@ enum query_end {
     QUERY_TOO_LONG,
     QUERY_TOO_LARGE,  /**< memory */
     QUERY_TOO_MUCH,   /**< output */
+    QUERY_TOO_DEEP,   /**< a result has more than QUERY_DEPTH_MAX levels */
     QUERY_CANCELLED,  /**< `cancelled` said so */
     QUERY_NO_RESOURCE /**< no memory or thread for the query itself */
 };
