@@ -37,7 +37,15 @@ static bool fail_match(struct finder *finder, int code) {
                       FINDER_STEPS_MAX);
         break;
     case PCRE2_ERROR_NOMEMORY: return fail_memory(finder);
-    default: (void)tr_fail(finder->call, TR_FAILED, NULL, "pcre2 error %d", code); break;
+    default: {
+        PCRE2_UCHAR message[200];
+        if (pcre2_get_error_message(code, message, sizeof message) < 0) {
+            message[0] = '\0';
+        }
+        (void)tr_fail(finder->call, TR_FAILED, "pattern", "cannot be matched: %s (pcre2 error %d)",
+                      (const char *)message, code);
+        break;
+    }
     }
     return false;
 }
