@@ -36,11 +36,14 @@ static bool fail_by_library(struct members *members) {
 bool members_init(struct members *members, int fd) {
     *members = (struct members){0};
     struct stat status;
-    if (fstat(fd, &status) < 0 || lseek(fd, 0, SEEK_SET) < 0) {
+    if (fstat(fd, &status) < 0) {
         return fail(members, strerror(errno));
     }
     if (!S_ISREG(status.st_mode)) {
-        return fail(members, "is no file");
+        return fail(members, "is no regular file");
+    }
+    if (lseek(fd, 0, SEEK_SET) < 0) {
+        return fail(members, strerror(errno));
     }
     members->file_size = (uint64_t)status.st_size;
     members->archive = archive_read_new();

@@ -18,7 +18,9 @@ static bool fail_size(struct tr_call *call, const char *field, size_t size_max) 
 }
 
 static bool fail_errno(struct tr_call *call, const char *path, int number) {
-    (void)tr_fail(call, TR_FAILED, "path", "cannot read %.400s: %s", path, strerror(number));
+    struct place_fault fault;
+    place_say(&fault, "cannot read", path, number);
+    (void)tr_fail(call, fault.code, "path", "%s", fault.message);
     return false;
 }
 
