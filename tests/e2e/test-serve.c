@@ -182,6 +182,51 @@ static void a_client_that_leaves_harms_no_other(void **state) {
     assert_int_equal(0, serving_end(&serving, SIGTERM));
 }
 
+/* Whether a call of the tool `build` is answered by a status and a text. */
+static bool build_answers(unsigned port, unsigned status, const char *text) {
+    struct client_left left = {0};
+    int fd = client_connect(port);
+    assert_true(client_request(fd, "POST", "/api/tools/build/call", "", "{}"));
+    struct client_response response = client_read(fd, &left);
+    bool is_so = response.status == status && strstr(response.body, text) != NULL;
+    client_response_finish(&response);
+    client_left_finish(&left);
+    (void)close(fd);
+    return is_so;
+}
+
+/* As a package installs it: under another name first. */
+static void install_build(void) {
+    char from[512];
+    (void)snprintf(from, sizeof from, "%s/build.so", getenv("E2E_BUILDS"));
+    e2e_copy(from, "bundled/new", 0);
+    assert_int_equal(0, rename("bundled/new", "bundled/build.so"));
+}
+
+/* A bundled plugin that is installed while a host runs serves; the mark may stay or go. */
+static void an_absent_plugin_arrives(void **state) {
+    (void)state;
+    char folder[512];
+    assert_int_equal(0, mkdir("bundled", 0700));
+    e2e_write("bundled/build.so.absent", "install it\n");
+    assert_non_null(getcwd(folder, sizeof folder - sizeof "/bundled"));
+    (void)strcat(folder, "/bundled");
+    (void)setenv("TOOLRACK_BUILTIN_DIR", folder, 1);
+    struct serving serving =
+            serving_start_bare(ARGS("--config", "", "--state", "state", "--listen", "127.0.0.1:0"));
+    (void)unsetenv("TOOLRACK_BUILTIN_DIR");
+    unsigned port = serving_port(&serving);
+    assert_true(build_answers(port, 404, "build"));
+    install_build();
+    AWAIT(build_answers(port, 200, "\"result\":1"));
+    assert_int_equal(0, unlink("bundled/build.so"));
+    AWAIT(build_answers(port, 404, "build"));
+    assert_int_equal(0, unlink("bundled/build.so.absent"));
+    install_build();
+    AWAIT(build_answers(port, 200, "\"result\":1"));
+    assert_int_equal(0, serving_end(&serving, SIGTERM));
+}
+
 static void where_it_does_not_start(void **state) {
     (void)state;
     struct run run = RUN("serve", "--listen", "0.0.0.0:0");
@@ -218,6 +263,7 @@ int main(void) {
             cmocka_unit_test_setup_teardown(a_file_has_the_token, e2e_setup, e2e_teardown),
             cmocka_unit_test_setup_teardown(a_client_that_leaves_harms_no_other, e2e_setup,
                                             e2e_teardown),
+            cmocka_unit_test_setup_teardown(an_absent_plugin_arrives, e2e_setup, e2e_teardown),
             cmocka_unit_test_setup_teardown(where_it_does_not_start, e2e_setup, e2e_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
