@@ -48,7 +48,7 @@ struct mcp_client *mcp_client_create(const struct mcp_client_options *options) {
 
 void mcp_client_destroy(struct mcp_client *client) {
     if (client != NULL) {
-        session_unref(client->session);
+        mount_session_unref(client->session);
         (void)pthread_cond_destroy(&client->started);
         lock_finish(&client->lock);
         free(client);
@@ -135,11 +135,11 @@ static int discover(struct mcp_client *client, struct session *session,
     const struct session_wait shorter = wait_of(&limited);
     CLEANUP(mcp_message_destroyp) struct message *answer = NULL;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    uint64_t number = session_number(session);
+    uint64_t number = mount_session_number(session);
     atomic_store(&client->era, ERA_STATELESS);
     mcp_client_begin(client, &text, number, "server/discover");
     buf_add_text(&text, "}}");
-    int code = session_ask(session, number, &text, &shorter, &answer, err);
+    int code = mount_session_ask(session, number, &text, &shorter, &answer, err);
     bool is_known =
             code == 0 && answer->kind == MESSAGE_RESULT &&
             has_text(yyjson_obj_get(answer->result, "supportedVersions"), REVISION_STATELESS);
@@ -157,13 +157,13 @@ static int initialize(struct mcp_client *client, struct session *session,
     CLEANUP(mcp_message_destroyp) struct message *answer = NULL;
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     CLEANUP(buf_finish) struct buf done = BUF_INIT;
-    uint64_t number = session_number(session);
+    uint64_t number = mount_session_number(session);
     buf_printf(&text,
                "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"initialize\",\"params\":{"
                "\"protocolVersion\":\"" REVISION_SESSIONS "\",\"capabilities\":" CAPABILITIES
                ",\"clientInfo\":" CLIENT_INFO "}}",
                (unsigned long long)number);
-    int code = session_ask(session, number, &text, wait, &answer, err);
+    int code = mount_session_ask(session, number, &text, wait, &answer, err);
     if (code < 0) {
         return code;
     }
@@ -186,7 +186,7 @@ static int initialize(struct mcp_client *client, struct session *session,
     note_server(client, yyjson_obj_get(answer->result, "serverInfo"));
     atomic_store(&client->era, ERA_SESSIONS);
     buf_add_text(&done, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
-    session_tell(session, &done);
+    mount_session_tell(session, &done);
     return 0;
 }
 
@@ -194,14 +194,14 @@ static int initialize(struct mcp_client *client, struct session *session,
 
 static int start_session(struct mcp_client *client, const struct session_wait *wait,
                          struct session **ret, struct toolrack_error *err) {
-    CLEANUP(session_unrefp) struct session *session = NULL;
-    int code = session_start(&client->options.io, &client->news, &session, err);
+    CLEANUP(mount_session_unrefp) struct session *session = NULL;
+    int code = mount_session_start(&client->options.io, &client->news, &session, err);
     if (code == 0 && atomic_load(&client->era) != ERA_SESSIONS) {
         code = discover(client, session, wait, err);
         if (code == TOOLRACK_E_IO) { /* some of the other era end at a question before the first */
-            session_unref(session);
+            mount_session_unref(session);
             session = NULL;
-            code = session_start(&client->options.io, &client->news, &session, err);
+            code = mount_session_start(&client->options.io, &client->news, &session, err);
         }
     }
     if (code == 0 && atomic_load(&client->era) != ERA_STATELESS) {
@@ -255,7 +255,7 @@ static int start_here(struct mcp_client *client, const struct session_wait *wait
     struct session *ended = STEAL(client->session);
     client->starts = true;
     lock_release(&client->lock);
-    session_unref(ended);
+    mount_session_unref(ended);
     int code = start(client, wait, &session, err);
     lock_take(&client->lock);
     client->starts = false;
@@ -287,7 +287,7 @@ static int have_session(struct mcp_client *client, const struct session_wait *wa
                              mcp_client_name(client));
         }
     }
-    if (client->session != NULL && !session_has_ended(client->session)) {
+    if (client->session != NULL && !mount_session_has_ended(client->session)) {
         return 0;
     }
     uint64_t now_ns = clock_now_ns();
@@ -310,28 +310,28 @@ int mcp_client_hold(struct mcp_client *client, const struct session_wait *wait,
     int code = have_session(client, wait, err);
     if (code == 0) {
         client->used_ns = clock_coarse_ns();
-        *ret = session_ref(client->session);
+        *ret = mount_session_ref(client->session);
     }
     return code;
 }
 
 bool mcp_client_tend(struct mcp_client *client, uint32_t idle_ms, bool *ret_changed) {
-    CLEANUP(session_unrefp) struct session *session = NULL;
-    CLEANUP(session_unrefp) struct session *idle = NULL;
+    CLEANUP(mount_session_unrefp) struct session *session = NULL;
+    CLEANUP(mount_session_unrefp) struct session *idle = NULL;
     lock_take(&client->lock);
     bool is_idle = idle_ms != 0 && !client->starts &&
                    clock_coarse_ns() - client->used_ns > (uint64_t)idle_ms * CLOCK_NS_PER_MS;
     if (client->session != NULL && is_idle) {
         idle = STEAL(client->session); /* calls that still use it have their references */
     } else if (client->session != NULL) {
-        session = session_ref(client->session);
+        session = mount_session_ref(client->session);
     }
     lock_release(&client->lock);
     if (session != NULL) {
-        session_tend(session);
+        mount_session_tend(session);
     }
     *ret_changed = atomic_exchange(&client->news.tools, false);
-    return session != NULL && !session_has_ended(session);
+    return session != NULL && !mount_session_has_ended(session);
 }
 
 /* -------------------------------------------------------------------- list */
@@ -369,7 +369,7 @@ static int take_page(const struct mcp_client *client, const struct message *answ
 
 int mcp_client_list(struct mcp_client *client, const struct session_wait *wait,
                     struct buf *ret_tools, struct toolrack_error *err) {
-    CLEANUP(session_unrefp) struct session *session = NULL;
+    CLEANUP(mount_session_unrefp) struct session *session = NULL;
     CLEANUP(mcp_message_destroyp) struct message *answer = NULL;
     const char *cursor = NULL;
     size_t count = 0;
@@ -380,7 +380,7 @@ int mcp_client_list(struct mcp_client *client, const struct session_wait *wait,
             return refuse_list(client, err, "it has more than 100 pages");
         }
         CLEANUP(buf_finish) struct buf text = BUF_INIT;
-        uint64_t number = session_number(session);
+        uint64_t number = mount_session_number(session);
         mcp_client_begin(client, &text, number, "tools/list");
         if (cursor != NULL) {
             buf_add_text(&text, ",\"cursor\":");
@@ -389,7 +389,7 @@ int mcp_client_list(struct mcp_client *client, const struct session_wait *wait,
         buf_add_text(&text, "}}");
         mcp_message_destroy(answer);
         answer = NULL;
-        code = session_ask(session, number, &text, wait, &answer, err);
+        code = mount_session_ask(session, number, &text, wait, &answer, err);
         code = code == 0 ? take_page(client, answer, &count, ret_tools, &cursor, err) : code;
     }
     buf_add_char(ret_tools, ']');

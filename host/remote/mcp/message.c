@@ -83,7 +83,7 @@ static int read_kind(struct message *message, struct toolrack_error *err) {
 }
 
 int mcp_message_read(const char *text, size_t length, struct message **ret,
-                 struct toolrack_error *err) {
+                     struct toolrack_error *err) {
     yyjson_read_err why;
     CLEANUP(mcp_message_destroyp) struct message *message = calloc(1, sizeof *message);
     if (message == NULL) {

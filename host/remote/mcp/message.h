@@ -37,8 +37,9 @@ struct message {
 
 /** Read a message.
  * @param text  not changed
- * @return 0 with a message of the caller, for mcp_message_destroy(); TOOLRACK_E_INVALID with what is
- *         wrong; TOOLRACK_E_NO_MEMORY. [any-thread] */
-int mcp_message_read(const char *text, size_t length, struct message **ret, struct toolrack_error *err);
+ * @return 0 with a message of the caller, for mcp_message_destroy(); TOOLRACK_E_INVALID with what
+ * is wrong; TOOLRACK_E_NO_MEMORY. [any-thread] */
+int mcp_message_read(const char *text, size_t length, struct message **ret,
+                     struct toolrack_error *err);
 void mcp_message_destroy(struct message *message);
 CLEANUP_DEFINE(struct message, mcp_message_destroy)

@@ -653,7 +653,7 @@ tr_status mount_run(struct tr_call *call, void *user) {
                                               : bsearch(&wanted, table->items, table->count,
                                                         sizeof wanted, compare_names);
         if (found != NULL) {
-            return tools_call(mount->client, run, found->remote);
+            return mount_tools_call(mount->client, run, found->remote);
         }
     }
     return tr_fail(call, TR_FAILED, NULL, "MCP server '%s' has no such tool any more",

@@ -40,8 +40,8 @@ struct session {
 
 /* ------------------------------------------------------------------- life */
 
-int session_start(const struct stdio_options *options, struct session_news *news,
-                  struct session **ret, struct toolrack_error *err) {
+int mount_session_start(const struct stdio_options *options, struct session_news *news,
+                        struct session **ret, struct toolrack_error *err) {
     struct session *session = calloc(1, sizeof *session);
     if (session == NULL) {
         return error_oom(err);
@@ -53,19 +53,19 @@ int session_start(const struct stdio_options *options, struct session_news *news
     lock_init(&session->lock);
     int code = stdio_start(options, &session->io, err);
     if (code < 0) {
-        session_unref(session);
+        mount_session_unref(session);
         return code;
     }
     *ret = session;
     return 0;
 }
 
-struct session *session_ref(struct session *session) {
+struct session *mount_session_ref(struct session *session) {
     (void)atomic_fetch_add(&session->refs, 1);
     return session;
 }
 
-void session_unref(struct session *session) {
+void mount_session_unref(struct session *session) {
     if (session != NULL && atomic_fetch_sub(&session->refs, 1) == 1) {
         stdio_end(session->io);
         buf_finish(&session->unsent);
@@ -74,7 +74,7 @@ void session_unref(struct session *session) {
     }
 }
 
-uint64_t session_number(struct session *session) {
+uint64_t mount_session_number(struct session *session) {
     return atomic_fetch_add(&session->numbers, 1) + 1;
 }
 
@@ -89,7 +89,7 @@ static void end(struct session *session, const struct toolrack_error *why) {
     }
 }
 
-bool session_has_ended(struct session *session) {
+bool mount_session_has_ended(struct session *session) {
     LOCK_SCOPE(&session->lock);
     return session->has_ended;
 }
@@ -136,7 +136,7 @@ static int send_line(struct session *session, const struct buf *text, struct too
     return 0;
 }
 
-void session_tell(struct session *session, const struct buf *text) {
+void mount_session_tell(struct session *session, const struct buf *text) {
     struct toolrack_error why;
     LOCK_SCOPE(&session->lock);
     if (!session->has_ended && send_line(session, text, &why) < 0) {
@@ -160,11 +160,11 @@ static void write_answer(struct buf *out, const struct message *request, const c
     buf_add_char(out, '}');
 }
 
-void session_answer(struct session *session, const struct message *request, const char *result,
-                    int code, const char *text) {
+void mount_session_answer(struct session *session, const struct message *request,
+                          const char *result, int code, const char *text) {
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     write_answer(&out, request, result, code, text);
-    session_tell(session, &out);
+    mount_session_tell(session, &out);
 }
 
 /* ----------------------------------------------------------------- receive */
@@ -279,7 +279,7 @@ static void receive(struct session *session) {
     }
 }
 
-void session_tend(struct session *session) {
+void mount_session_tend(struct session *session) {
     LOCK_SCOPE(&session->lock);
     if (!session->has_reader && !session->has_ended) {
         receive(session);
@@ -341,11 +341,11 @@ static void tell_cancelled(struct session *session, uint64_t number) {
                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
                "\"requestId\":%llu,\"reason\":\"the caller does not wait any longer\"}}",
                (unsigned long long)number);
-    session_tell(session, &text);
+    mount_session_tell(session, &text);
 }
 
 /* The next message for the waiter. Caller holds the lock.
- * @return as session_ask() */
+ * @return as mount_session_ask() */
 static int next_message(struct session *session, struct waiter *waiter,
                         const struct session_wait *wait, struct message **ret,
                         struct toolrack_error *err) {
@@ -373,8 +373,9 @@ static int next_message(struct session *session, struct waiter *waiter,
     }
 }
 
-int session_ask(struct session *session, uint64_t number, const struct buf *text,
-                const struct session_wait *wait, struct message **ret, struct toolrack_error *err) {
+int mount_session_ask(struct session *session, uint64_t number, const struct buf *text,
+                      const struct session_wait *wait, struct message **ret,
+                      struct toolrack_error *err) {
     struct waiter waiter = {
             .number = number, .is_call = wait->is_call, .takes = wait->take != NULL};
     struct message *message = NULL;

@@ -4,7 +4,7 @@
  * them: so a call of one thread is one write and one read, without another thread. What comes
  * belongs to one of them, and is handled on that one's thread: the answer to its request, its
  * progress; and what names no request (questions, log lines), to the call that is under way the
- * longest. Where no call waits, session_tend() reads. */
+ * longest. Where no call waits, mount_session_tend() reads. */
 #pragma once
 
 #include <stdatomic.h>
@@ -41,30 +41,31 @@ struct session_wait {
 };
 
 /** Start a server. @return 0 with a reference; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY */
-int session_start(const struct stdio_options *options, struct session_news *news,
-                  struct session **ret, struct toolrack_error *err);
-struct session *session_ref(struct session *session);
+int mount_session_start(const struct stdio_options *options, struct session_news *news,
+                        struct session **ret, struct toolrack_error *err);
+struct session *mount_session_ref(struct session *session);
 /** The last one ends the server. */
-void session_unref(struct session *session);
-CLEANUP_DEFINE(struct session, session_unref)
+void mount_session_unref(struct session *session);
+CLEANUP_DEFINE(struct session, mount_session_unref)
 
 /** A number for a request, unlike all others. [any-thread] */
-uint64_t session_number(struct session *session);
+uint64_t mount_session_number(struct session *session);
 /** Send a request and wait for its answer, which is the caller's.
  * @param text  the whole message with that number as `id` and progress token, without line end
  * @return 0: a result or a failure; TOOLRACK_E_CANCELLED: cancelled or late, which the server is
  *         told; TOOLRACK_E_IO: the server has ended or cannot be understood, and how (`signal` is
  *         set if one killed it); TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
-int session_ask(struct session *session, uint64_t number, const struct buf *text,
-                const struct session_wait *wait, struct message **ret, struct toolrack_error *err);
+int mount_session_ask(struct session *session, uint64_t number, const struct buf *text,
+                      const struct session_wait *wait, struct message **ret,
+                      struct toolrack_error *err);
 /** Send what needs no answer: a notification, or an answer. What cannot be sent is dropped.
  * [any-thread] */
-void session_tell(struct session *session, const struct buf *text);
+void mount_session_tell(struct session *session, const struct buf *text);
 /** The same: answer a request of the server. @param result  JSON, or NULL: `code` and `text` */
-void session_answer(struct session *session, const struct message *request, const char *result,
-                    int code, const char *text);
+void mount_session_answer(struct session *session, const struct message *request,
+                          const char *result, int code, const char *text);
 
 /** Read and send what there is, if nobody else does. [any-thread] */
-void session_tend(struct session *session);
+void mount_session_tend(struct session *session);
 /** Whether it has ended. [any-thread] */
-bool session_has_ended(struct session *session);
+bool mount_session_has_ended(struct session *session);

@@ -87,15 +87,15 @@ static void answer_request(struct calling *calling, const struct message *reques
     struct tr_input input;
     CLEANUP(buf_finish) struct buf result = BUF_INIT;
     if (!make_input(calling, request->method, request->params, &input)) {
-        session_answer(calling->session, request, NULL, -32601, "this client cannot do that");
+        mount_session_answer(calling->session, request, NULL, -32601, "this client cannot do that");
         return;
     }
     (void)run_ask(calling->run, &input, 1); /* why it could not be asked ends the call, too */
     write_input(&result, &input);
     if (result.length == 0 || result.failed) {
-        session_answer(calling->session, request, NULL, -1, "no model answered");
+        mount_session_answer(calling->session, request, NULL, -1, "no model answered");
     } else {
-        session_answer(calling->session, request, result.data, 0, NULL);
+        mount_session_answer(calling->session, request, result.data, 0, NULL);
     }
 }
 
@@ -311,7 +311,7 @@ static tr_status ask(struct calling *calling, const struct buf *more, struct mes
     if (arguments == NULL) {
         return TR_FAILED;
     }
-    uint64_t number = session_number(calling->session);
+    uint64_t number = mount_session_number(calling->session);
     mcp_client_begin(calling->client, &text, number, "tools/call");
     buf_add_text(&text, ",\"name\":");
     buf_add_json_string(&text, calling->tool, strlen(calling->tool));
@@ -319,7 +319,7 @@ static tr_status ask(struct calling *calling, const struct buf *more, struct mes
     buf_add(&text, arguments, length);
     buf_add(&text, more->data, more->length);
     buf_add_text(&text, "}}");
-    int code = session_ask(calling->session, number, &text, &wait, ret, &why);
+    int code = mount_session_ask(calling->session, number, &text, &wait, ret, &why);
     return code < 0 ? take_no_answer(calling, &why) : run->failed ? TR_FAILED : TR_OK;
 }
 
@@ -346,12 +346,12 @@ static tr_status call(struct calling *calling) {
     return refuse_result(calling, "it asks for more again and again");
 }
 
-tr_status tools_call(struct mcp_client *client, struct run *run, const char *tool) {
+tr_status mount_tools_call(struct mcp_client *client, struct run *run, const char *tool) {
     struct toolrack_error why;
     struct calling calling = {.client = client, .run = run, .tool = tool};
     const struct session_wait wait = {
             .until_ns = until_ns, .is_cancelled = is_cancelled, .user = &calling};
-    CLEANUP(session_unrefp) struct session *session = NULL;
+    CLEANUP(mount_session_unrefp) struct session *session = NULL;
     if (mcp_client_hold(client, &wait, &session, &why) < 0) {
         return take_no_answer(&calling, &why);
     }

@@ -11,4 +11,4 @@
  * of the call's caller, with the server's name; progress and log lines are the call's.
  * @param tool  its name at the server
  * @return as a tool's function returns. [call-thread] */
-tr_status tools_call(struct mcp_client *client, struct run *run, const char *tool);
+tr_status mount_tools_call(struct mcp_client *client, struct run *run, const char *tool);
