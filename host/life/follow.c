@@ -91,7 +91,10 @@ static void quarantine(struct life *life, struct plugin *plugin, const struct qu
             crew_quarantine(crew, kept->reason);
         }
     }
-    atomic_store(&generation_of(plugin)->is_quarantine_kept, true);
+    struct generation *generation = generation_of(plugin);
+    if (generation != NULL) { /* each of a library's file has one */
+        atomic_store(&generation->is_quarantine_kept, true);
+    }
     (void)pthread_mutex_unlock(&plugin->lock);
     if (is_new) {
         tell(life, TOOLRACK_EVENT_QUARANTINED, plugin, kept->reason);
