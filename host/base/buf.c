@@ -10,11 +10,6 @@
 
 #define BUF_FIRST_ROOM 256u
 
-void buf_finish(struct buf *buf) {
-    free(buf->data);
-    *buf = BUF_INIT;
-}
-
 void buf_clear(struct buf *buf) {
     buf_truncate(buf, 0);
 }

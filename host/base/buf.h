@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -21,8 +22,15 @@ struct buf {
 };
 #define BUF_INIT ((struct buf){0})
 
-/** Release the memory; the buffer can be used again. [any-thread] */
-void buf_finish(struct buf *buf);
+/** Release the memory; the buffer can be used again. [any-thread]
+ *
+ * A call ends five of them that have nothing. */
+static inline void buf_finish(struct buf *buf) {
+    if (buf->data != NULL) {
+        free(buf->data);
+    }
+    *buf = BUF_INIT;
+}
 
 /** Remove the contents, keep the memory. */
 void buf_clear(struct buf *buf);
@@ -61,8 +69,9 @@ static inline void buf_add_text(struct buf *buf, const char *text) {
 void buf_printf(struct buf *buf, const char *format, ...) TOOLRACK_PRINTF(2, 3);
 void buf_vprintf(struct buf *buf, const char *format, va_list args) TOOLRACK_PRINTF(2, 0);
 
-/** Append one JSON value: a string with quotes and escapes (the caller passes well-formed UTF-8; for
- * other text see json-string.h), or a number in the shortest form that reads back the same; NaN and infinities become `null`. */
+/** Append one JSON value: a string with quotes and escapes (the caller passes well-formed UTF-8;
+ * for other text see json-string.h), or a number in the shortest form that reads back the same; NaN
+ * and infinities become `null`. */
 void buf_add_json_string(struct buf *buf, const char *text, size_t length);
 void buf_add_json_double(struct buf *buf, double value);
 void buf_add_json_int(struct buf *buf, int64_t value);

@@ -954,7 +954,9 @@ static int run(struct call *call, const char *arguments, size_t length,
         schema_collect_arguments(yyjson_doc_get_root(prepared->secret_schema), call->run.arguments,
                                  &secrets);
     }
-    secrets_add(&secrets, call->options.secrets, call->options.secrets_length);
+    if (call->options.secrets != NULL) {
+        secrets_add(&secrets, call->options.secrets, call->options.secrets_length);
+    }
     code = call_is_isolated(call->tool)  ? run_isolated(call, &checking, &out, err)
            : prepared->signature != NULL ? run_typed(call, &checking, &out, err)
                                          : run_json(call, &checking, &out, err);
