@@ -158,7 +158,8 @@ async function race(about, swap, calls) {
         let refusals = 0;
         try {
             // Until both kinds of answers came often and the other process went round often.
-            for (let i = 0; i < 200 || (Atomics.load(stop, 1) < 200 && i < 20_000); i++) {
+            const wants = () => Atomics.load(stop, 1) < 200 || answers === 0 || refusals === 0;
+            for (let i = 0; i < 200 || (wants() && i < 20_000); i++) {
                 const results = await Promise.all(calls.of(i).map(([tool, args]) => server.call(tool, args)));
                 for (const result of results) {
                     const text = JSON.stringify(result);

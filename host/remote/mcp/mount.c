@@ -109,15 +109,11 @@ static int make_environment(struct mount *mount, struct stdio_options *io,
     const char *home = getenv("HOME");
     size_t count = 0;
     int code = list != NULL ? 0 : error_oom(err);
-    size_t at;
-    size_t all;
+    yyjson_obj_iter variables = yyjson_obj_iter_with(env); /* none without an object */
     yyjson_val *key;
-    yyjson_val *value;
-    yyjson_obj_foreach (env, at, all, key, value) {
-        if (code == 0) {
-            code = add_variable(mount, list, &count, yyjson_get_str(key), yyjson_get_str(value),
-                                err);
-        }
+    while (code == 0 && (key = yyjson_obj_iter_next(&variables)) != NULL) {
+        const char *value = yyjson_get_str(yyjson_obj_iter_get_val(key));
+        code = add_variable(mount, list, &count, yyjson_get_str(key), value, err);
     }
     if (code == 0 && home != NULL && yyjson_obj_get(env, "HOME") == NULL) {
         list[count] = arena_printf(&mount->arena, "HOME=%s", home);

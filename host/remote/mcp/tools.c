@@ -244,14 +244,13 @@ static tr_status answer_inputs(struct calling *calling, yyjson_val *result, stru
     yyjson_val *requests = yyjson_obj_get(result, "inputRequests");
     yyjson_val *state = yyjson_obj_get(result, "requestState");
     uint32_t count = 0;
-    size_t at;
-    size_t all;
+    yyjson_obj_iter each = yyjson_obj_iter_with(requests); /* none without an object */
     yyjson_val *key;
-    yyjson_val *request;
     if (yyjson_obj_size(requests) > RUN_INPUTS_MAX || (requests == NULL && state == NULL)) {
         return refuse_result(calling, "it asks for nothing, or for more than 16 inputs");
     }
-    yyjson_obj_foreach (requests, at, all, key, request) {
+    while ((key = yyjson_obj_iter_next(&each)) != NULL) {
+        yyjson_val *request = yyjson_obj_iter_get_val(key);
         const char *method = yyjson_get_str(yyjson_obj_get(request, "method"));
         if (method == NULL ||
             !make_input(calling, method, yyjson_obj_get(request, "params"), &inputs[count])) {
