@@ -166,8 +166,8 @@ void process_end_group(struct process *process) {
 
 /* -------------------------------------------------------------------- spawn */
 
-static int spawn(const char *program, char *const *environment, const struct ends *ends,
-                 pid_t *ret) {
+int process_start(const char *program, char *const *arguments, char *const *environment,
+                  const int *fds, int count, pid_t *ret) {
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
     sigset_t none;
@@ -184,15 +184,12 @@ static int spawn(const char *program, char *const *environment, const struct end
         (void)posix_spawnattr_setsigdefault(&attributes, &all);
         failed = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
                                                                POSIX_SPAWN_SETSIGDEF);
-        for (int i = 0; i < CHILD_END_COUNT && failed == 0; i++) {
-            int from = i == CHILD_ERROR || i == CHILD_NOTICES ? CHILD_OUTPUT : i;
-            failed = posix_spawn_file_actions_adddup2(&actions, ends->fds[from], i);
+        for (int i = 0; i < count && failed == 0; i++) {
+            failed = posix_spawn_file_actions_adddup2(&actions, fds[i], i);
         }
         if (failed == 0) {
-            failed = posix_spawn_file_actions_addclosefrom_np(&actions, CHILD_END_COUNT);
+            failed = posix_spawn_file_actions_addclosefrom_np(&actions, count);
         }
-        char name[] = "toolrack-worker";
-        char *const arguments[] = {name, NULL};
         if (failed == 0) {
             failed = posix_spawn(ret, program, &actions, &attributes, arguments, environment);
         }
@@ -200,6 +197,17 @@ static int spawn(const char *program, char *const *environment, const struct end
     }
     (void)posix_spawnattr_destroy(&attributes);
     return failed;
+}
+
+static int start_worker(const char *program, char *const *environment, const struct ends *ends,
+                        pid_t *ret) {
+    char name[] = "toolrack-worker";
+    char *const arguments[] = {name, NULL};
+    int fds[CHILD_END_COUNT];
+    for (int i = 0; i < CHILD_END_COUNT; i++) {
+        fds[i] = ends->fds[i == CHILD_ERROR || i == CHILD_NOTICES ? CHILD_OUTPUT : i];
+    }
+    return process_start(program, arguments, environment, fds, CHILD_END_COUNT, ret);
 }
 
 int process_spawn(const char *program, char *const *environment, bool may_start_others,
@@ -214,7 +222,7 @@ int process_spawn(const char *program, char *const *environment, bool may_start_
                                              "666 /dev/null c 1 3)"
                                            : "");
     }
-    int failed = spawn(program, environment, &ends, &process.pid);
+    int failed = start_worker(program, environment, &ends, &process.pid);
     if (failed != 0) {
         bool is_missing = failed == ENOENT || failed == EACCES || failed == ENOEXEC;
         int code = error_set(err, TOOLRACK_E_IO, "cannot start the worker program %s: %s%s",

@@ -27,8 +27,14 @@ int process_spawn(const char *program, char *const *environment, bool may_start_
 bool process_is_alive(const struct process *process);
 /** End such a process and forget it; one that is none is ignored. [supervisor] */
 void process_discard(struct process *process);
-/** Let the kernel kill the group of a process, which has its own session, when this host ends. False
- * with errno. */
+/** Start a program in a session of its own, with no signal blocked or handled.
+ * @param fds  become its descriptors 0 to count - 1, and it has no others. Each is `count` or more,
+ * or the one that it becomes
+ * @return 0, or the number of an error as errno has them. [any-thread] */
+int process_start(const char *program, char *const *arguments, char *const *environment,
+                  const int *fds, int count, pid_t *ret);
+/** Let the kernel kill the group of a process, which has its own session, when this host ends.
+ * False with errno. */
 bool process_put_on_leash(struct process *process);
 /** Close the leash: the remaining processes of its group are killed. */
 void process_end_group(struct process *process);

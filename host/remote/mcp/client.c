@@ -112,18 +112,6 @@ static void note_server(struct mcp_client *client, yyjson_val *info) {
     utf8_copy(client->version, sizeof client->version, version != NULL ? version : "");
 }
 
-static bool has_text(yyjson_val *array, const char *text) {
-    size_t at;
-    size_t count;
-    yyjson_val *item;
-    yyjson_arr_foreach (array, at, count, item) {
-        if (yyjson_equals_str(item, text)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whether the server knows the stateless era. One of the other era may answer with any failure, or
  * not at all.
  * @return 0, and the era is set if it does; TOOLRACK_E_IO: it has ended, over the question maybe */
@@ -142,7 +130,7 @@ static int discover(struct mcp_client *client, struct session *session,
     int code = mount_session_ask(session, number, &text, &shorter, &answer, err);
     bool is_known =
             code == 0 && answer->kind == MESSAGE_RESULT &&
-            has_text(yyjson_obj_get(answer->result, "supportedVersions"), REVISION_STATELESS);
+            json_has_text(yyjson_obj_get(answer->result, "supportedVersions"), REVISION_STATELESS);
     if (!is_known) {
         atomic_store(&client->era, ERA_UNKNOWN);
         return code == TOOLRACK_E_CANCELLED && !limited_cancelled(&limited) ? 0 : code;

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,39 +56,6 @@ static bool make_pipe(int *ret_own, int *ret_other, bool writes) {
     return *ret_other >= 0 && fcntl(*ret_own, F_SETFL, O_NONBLOCK) == 0;
 }
 
-static int spawn(const struct stdio_options *options, const int ends[3], pid_t *ret) {
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_t actions;
-    sigset_t none;
-    sigset_t all;
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
-    int failed = posix_spawnattr_init(&attributes);
-    if (failed != 0) {
-        return failed;
-    }
-    failed = posix_spawn_file_actions_init(&actions);
-    if (failed == 0) {
-        (void)posix_spawnattr_setsigmask(&attributes, &none);
-        (void)posix_spawnattr_setsigdefault(&attributes, &all);
-        failed = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-                                                               POSIX_SPAWN_SETSIGDEF);
-        for (int i = 0; i < 3 && failed == 0; i++) {
-            failed = posix_spawn_file_actions_adddup2(&actions, ends[i], i);
-        }
-        if (failed == 0) {
-            failed = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-        }
-        if (failed == 0) {
-            failed = posix_spawn(ret, options->launcher, &actions, &attributes, options->arguments,
-                                 options->environment);
-        }
-        (void)posix_spawn_file_actions_destroy(&actions);
-    }
-    (void)posix_spawnattr_destroy(&attributes);
-    return failed;
-}
-
 static int start(struct stdio *io, const struct stdio_options *options,
                  struct toolrack_error *err) {
     CLEANUP(closep) int input = -1;
@@ -100,7 +66,8 @@ static int start(struct stdio *io, const struct stdio_options *options,
         return error_set(err, TOOLRACK_E_IO, "cannot make the pipes of MCP server '%s': %s",
                          options->name, strerror(errno));
     }
-    int failed = spawn(options, (const int[3]){input, output, errors}, &io->process.pid);
+    int failed = process_start(options->launcher, options->arguments, options->environment,
+                               (const int[3]){input, output, errors}, 3, &io->process.pid);
     if (failed != 0) {
         return error_set(err, TOOLRACK_E_IO,
                          "cannot start %s, which launches MCP server '%s': %s; install toolrack's "
