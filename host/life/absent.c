@@ -72,6 +72,19 @@ static void note_folder(struct life *life, const char *path) {
     free(marks);
 }
 
+void absent_note_removed(struct life *life, const struct plugin_file *file) {
+    const struct scan_folder *folder = file->folder;
+    char mark[NAME_MAX + 1];
+    int length = snprintf(mark, sizeof mark, "%s.absent", strrchr(file->path, '/') + 1);
+    if (folder->trust != TRUST_BUILTIN || length >= (int)sizeof mark) {
+        return;
+    }
+    CLEANUP(closep) int fd = open(folder->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && faccessat(fd, mark, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        refuse_absent(life, folder->path, fd, mark);
+    }
+}
+
 void absent_note(struct life *life) {
     const struct places *places = life->options.places;
     for (size_t i = 0; i < places->folder_count; i++) {

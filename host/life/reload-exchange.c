@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/semver.h"
+#include "life/absent.h"
 #include "life/history.h"
 #include "life/keep.h"
 #include "life/past.h"
@@ -330,6 +331,9 @@ enum reload_outcome reload_remove(struct reload *reload) {
     }
     file->exists = false;
     file->is_refused = false;
+    if (was_known) {
+        absent_note_removed(reload->life, file);
+    }
     return was_known ? RELOAD_REMOVED : RELOAD_ABSENT;
 }
 

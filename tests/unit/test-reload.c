@@ -1180,6 +1180,35 @@ static void safe_mode_has_builtin_plugins_only(void **state) {
     assert_null(toolrack_get(place->host, "build"));
 }
 
+/* A bundled plugin that is removed while a host runs is as absent as one that was never there. */
+static void a_bundled_plugin_that_goes_is_absent(void **state) {
+    struct place *place = *state;
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    char mark[128];
+    (void)snprintf(mark, sizeof mark, "%s/build.so.absent", place->plugins);
+    write_bytes(mark, O_TRUNC, "install it", 10);
+    install(place, 1);
+    options.config_file = "";
+    options.state_dir = "";
+    (void)setenv("TOOLRACK_BUILTIN_DIR", place->plugins, 1);
+    int code = toolrack_open(&options, &place->host, NULL);
+    (void)unsetenv("TOOLRACK_BUILTIN_DIR");
+    assert_int_equal(code, 0);
+    assert_int_equal(count_refusals(place->host, "plugin-absent"), 0);
+    for (unsigned round = 0; round < 2; round++) {
+        assert_int_equal(unlink(place->file), 0);
+        expect_reload(place->host, NULL, "/0/outcome", "removed");
+        assert_int_equal(count_refusals(place->host, "plugin-absent"), 1);
+        install(place, 2);
+        expect_reload(place->host, NULL, "/0/outcome", "added");
+        assert_int_equal(count_refusals(place->host, "plugin-absent"), 0);
+    }
+    assert_int_equal(unlink(mark), 0);
+    assert_int_equal(unlink(place->file), 0);
+    expect_reload(place->host, NULL, "/0/outcome", "removed");
+    assert_int_equal(count_refusals(place->host, "plugin-absent"), 0);
+}
+
 /* ------------------------------------------------------------------ under load */
 
 struct load {
@@ -1354,6 +1383,7 @@ int main(int argc, char **argv) {
             TEST(what_killed_its_host_is_left_out),
             TEST(what_was_left_out_is_released),
             TEST(safe_mode_has_builtin_plugins_only),
+            TEST(a_bundled_plugin_that_goes_is_absent),
             TEST(under_load_in_workers),
             TEST(under_load_in_process),
     };
