@@ -143,7 +143,9 @@ struct host_registering {
     const struct tr_plugin *plugin; /* copied, except for its functions */
     enum trust trust;
     const char *origin;
-    const struct run_service *service; /* of its one tool, copied; NULL: the tool's own function */
+    /* Of its one tool, copied; its release() is called once also if it is not registered. NULL: the
+     * tool's own function runs. */
+    const struct run_service *service;
 };
 /** Register all tools of it, or none. (manage.c) @return as toolrack_register() */
 int host_register(struct toolrack *host, const struct host_registering *registering,

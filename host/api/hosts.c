@@ -92,9 +92,9 @@ static int add_tool(void *user, const struct tr_tool *tool, const struct run_ser
                          ret_uid, err);
 }
 
-static void remove_tool(void *user, uint64_t uid) {
+static void remove_tool(void *user, const char *name, uint64_t uid) {
     const struct joined *joined = user;
-    (void)registry_remove(joined->host->registry, uid, NULL);
+    (void)registry_remove_of_name(joined->host->registry, name, uid, NULL);
 }
 
 /* A toolrack_listener. */

@@ -150,8 +150,8 @@ static int check_sound(const struct descriptor *desc, struct toolrack_error *err
     return 0;
 }
 
-int host_register(struct toolrack *host, const struct host_registering *registering,
-                  uint64_t *ret_uids, struct toolrack_error *err) {
+static int make_plugin(struct toolrack *host, const struct host_registering *registering,
+                       struct plugin **ret, struct toolrack_error *err) {
     CLEANUP(descriptor_unrefp) struct descriptor *desc = NULL;
     bool no_memory;
     struct descriptor_options options = tool_descriptor_options(&no_memory);
@@ -165,7 +165,6 @@ int host_register(struct toolrack *host, const struct host_registering *register
     if (code < 0) {
         return code;
     }
-    CLEANUP(plugin_unrefp)
     struct plugin *plugin =
             plugin_create(NULL, registering->trust, registering->origin, NULL, desc, &host->images);
     if (plugin == NULL) {
@@ -177,8 +176,23 @@ int host_register(struct toolrack *host, const struct host_registering *register
     plugin->pin = config_settings(host->config)->pin != PIN_UNSTATED
                           ? config_settings(host->config)->pin
                           : PIN_WARN;
-    if (registering->service != NULL) {
-        plugin->service = *registering->service;
+    *ret = plugin;
+    return 0;
+}
+
+int host_register(struct toolrack *host, const struct host_registering *registering,
+                  uint64_t *ret_uids, struct toolrack_error *err) {
+    CLEANUP(plugin_unrefp) struct plugin *plugin = NULL;
+    const struct run_service *service = registering->service;
+    int code = make_plugin(host, registering, &plugin, err);
+    if (code < 0) {
+        if (service != NULL && service->release != NULL) {
+            service->release(service->user);
+        }
+        return code;
+    }
+    if (service != NULL) {
+        plugin->service = *service;
     }
     return registry_add_all(host->registry, plugin, ret_uids, err);
 }

@@ -118,6 +118,9 @@ void plugin_unref(struct plugin *plugin) {
     } else if (image != NULL) { /* most plugins were never loaded */
         (void)image_unload(image);
     }
+    if (plugin->service.release != NULL) {
+        plugin->service.release(plugin->service.user);
+    }
     descriptor_unref(plugin->desc);
     (void)pthread_mutex_destroy(&plugin->reason_lock);
     (void)pthread_mutex_destroy(&plugin->lock);

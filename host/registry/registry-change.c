@@ -355,6 +355,15 @@ int registry_remove(struct registry *registry, uint64_t uid, struct toolrack_err
     return code != TOOLRACK_E_NOT_FOUND ? code : no_uid(uid, err);
 }
 
+int registry_remove_of_name(struct registry *registry, const char *name, uint64_t uid,
+                            struct toolrack_error *err) {
+    struct change change = {0};
+    registry_begin(registry);
+    int code = remove_of_name(registry, name, strlen(name), NULL, uid, &change, err);
+    code = registry_end(registry, &change, code);
+    return code != TOOLRACK_E_NOT_FOUND ? code : no_uid(uid, err);
+}
+
 int registry_set_returns(struct registry *registry, uint64_t uid, bool returns,
                          struct toolrack_error *err) {
     OBJECT_CHECK(registry, REGISTRY_MAGIC);

@@ -148,6 +148,9 @@ struct toolrack_tool *registry_preview(struct registry *registry, struct plugin 
 /** Remove one registration, or all that a selector names.
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int registry_remove(struct registry *registry, uint64_t uid, struct toolrack_error *err);
+/** The same for one registration of a name that is known, without a search of all tools. */
+int registry_remove_of_name(struct registry *registry, const char *name, uint64_t uid,
+                            struct toolrack_error *err);
 
 /** Set whether a tool of the app returns by itself; see registration.returns.
  * @return 0; TOOLRACK_E_NOT_FOUND; TOOLRACK_E_INVALID for a tool that is not the app's.

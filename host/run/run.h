@@ -162,6 +162,8 @@ struct run_service {
     bool (*describe)(const void *user, struct arena *arena, struct run_described *ret);
     bool returns; /* it always returns, and soon after its call was to end: see registration.returns
                    */
+    /* The last call of it has ended, and none will come; NULL: nobody wants to know. [any-thread] */
+    void (*release)(void *user);
     bool waits;   /* for another process, and sees to the deadline and to cancellation itself: its
                      thread is never given up */
 };

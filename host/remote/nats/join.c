@@ -1,4 +1,4 @@
-/* join.c - joining and leaving a group, and the thread that announces and watches.
+/* join.c - joining and leaving a group, and the threads of a member.
  *
  * A member that has left keeps its memory until member_destroy(): tools that it registered may
  * still be held, and a call of one fails then as Unavailable. */
@@ -197,33 +197,49 @@ static void renew_catalogue(struct member *member) {
     }
 }
 
-static void *watch(void *user) {
+/* Announces this host and probes the others at each beat, whatever the other thread waits for. */
+static void *beat(void *user) {
     struct member *member = user;
     const uint64_t beat_ns = (uint64_t)member->beat_ms * CLOCK_NS_PER_MS;
     uint64_t beat_at_ns = clock_now_ns() + beat_ns;
     (void)pthread_mutex_lock(&member->lock);
     while (!member->stops) {
         const struct timespec until = clock_timespec(beat_at_ns);
-        bool is_beat = clock_now_ns() >= beat_at_ns;
-        if (!is_beat && !member->is_dirty && !member->wants) {
+        if (clock_now_ns() < beat_at_ns) {
             (void)pthread_cond_timedwait(&member->changed, &member->lock, &until);
             continue;
         }
+        (void)pthread_mutex_unlock(&member->lock);
+        announce(member, false);
+        peers_watch(member);
+        beat_at_ns = clock_now_ns() + beat_ns;
+        (void)pthread_mutex_lock(&member->lock);
+    }
+    (void)pthread_mutex_unlock(&member->lock);
+    return NULL;
+}
+
+/* Keeps what this host has, and what others have, up to date. Many changes that come while it works
+ * are one for it. */
+static void *work(void *user) {
+    struct member *member = user;
+    (void)pthread_mutex_lock(&member->lock);
+    while (!member->stops) {
         bool is_dirty = member->is_dirty;
         bool wants = member->wants;
+        if (!is_dirty && !wants) {
+            (void)pthread_cond_wait(&member->changed, &member->lock);
+            continue;
+        }
         member->is_dirty = false;
         member->wants = false;
         (void)pthread_mutex_unlock(&member->lock);
         if (is_dirty && member->options.serves) {
             renew_catalogue(member);
+            remote_tools_retry(member);
         }
         if (wants) {
             peers_update(member);
-        }
-        if (is_beat) {
-            announce(member, false);
-            peers_watch(member);
-            beat_at_ns = clock_now_ns() + beat_ns;
         }
         (void)pthread_mutex_lock(&member->lock);
     }
@@ -233,6 +249,10 @@ static void *watch(void *user) {
 
 void member_changed(struct member *member) {
     (void)pthread_mutex_lock(&member->lock);
+    if (member->runs && pthread_equal(pthread_self(), member->thread)) {
+        (void)pthread_mutex_unlock(&member->lock);
+        return; /* the tools of others are none of this host */
+    }
     member->is_dirty = true;
     member_wake(member);
     (void)pthread_mutex_unlock(&member->lock);
@@ -259,6 +279,7 @@ static void disconnected(natsConnection *connection, void *user) {
 static void reconnected(natsConnection *connection, void *user) {
     (void)connection;
     struct member *member = user;
+    peers_greeted(member);
     atomic_store(&member->connected, true);
     log_line(member->options.log, LOG_INFO, "nats", "connected to the NATS server again");
     greet(member);
@@ -433,12 +454,17 @@ static int start(struct member *member, struct toolrack_error *err) {
     if (member->options.serves) {
         renew_catalogue(member);
     }
-    int failed = thread_start(&member->thread, watch, member);
+    /* It sees itself which thread it is as soon as it registers a tool. */
+    (void)pthread_mutex_lock(&member->lock);
+    int failed = thread_start(&member->thread, work, member);
+    member->runs = failed == 0;
+    (void)pthread_mutex_unlock(&member->lock);
+    failed = failed != 0 ? failed : thread_start(&member->beat_thread, beat, member);
+    member->beats_run = failed == 0;
     if (failed != 0) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "cannot start a thread: %s",
                          strerror(failed));
     }
-    member->runs = true;
     greet(member);
     return 0;
 }
@@ -488,11 +514,14 @@ void member_leave(struct member *member) {
     outgoing_lose(member, NULL);
     member_wake(member);
     (void)pthread_mutex_unlock(&member->lock);
+    if (member->beats_run) {
+        (void)pthread_join(member->beat_thread, NULL);
+    }
     if (member->runs) {
         (void)pthread_join(member->thread, NULL);
         announce(member, true);
     }
-    peers_stop(member);
+    remote_tools_stop(member);
     incoming_stop(member);
     if (member->connection != NULL) {
         (void)nats.Connection_FlushTimeout(member->connection, FLUSH_MS);
@@ -512,6 +541,7 @@ void member_destroy(struct member *member) {
         return;
     }
     peers_destroy(member);
+    remote_tools_destroy(member);
     micro_destroy(member);
     announced_unref(member->catalogue);
     nonces_destroy(member->nonces);

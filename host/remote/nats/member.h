@@ -13,15 +13,17 @@
 struct member;
 
 /* How often a host announces itself, unless its options say otherwise; and the least. */
-#define MEMBER_BEAT_MS      1000u
-#define MEMBER_BEAT_MS_MIN  20u
+#define MEMBER_BEAT_MS          1000u
+#define MEMBER_BEAT_MS_MIN      20u
 /* After so many beats in which nothing came from a host it is gone. */
-#define MEMBER_BEATS_SILENT 5u
+#define MEMBER_BEATS_SILENT     5u
 /* Most hosts of a group, and most tools of one of them. */
-#define MEMBER_HOSTS_MAX    4096u
-#define MEMBER_TOOLS_MAX    65536u
+#define MEMBER_HOSTS_MAX        4096u
+#define MEMBER_TOOLS_MAX        65536u
+/* Most tools of all hosts together; of these the registry takes what it has room for. */
+#define MEMBER_REMOTE_TOOLS_MAX 131072u
 /* Most calls of other hosts that are under way here. */
-#define MEMBER_CALLS_MAX    4096u
+#define MEMBER_CALLS_MAX        4096u
 
 /* All pointers are borrowed until member_leave(). Functions are called on threads of the member,
  * and on those of calls. */
@@ -56,12 +58,28 @@ struct member_options {
     void (*let_go)(struct toolrack_call *call);
     /* How many calls run in this host. */
     uint32_t (*running)(void *user);
-    /* Register a tool of other hosts. `tool` and `service` are copied.
+    /* Register a tool of other hosts. `tool` and `service` are copied; its release() is called once
+     * in any case, maybe much later.
      * @return 0 with its number, or as registry_add_all(). */
     int (*add)(void *user, const struct tr_tool *tool, const struct run_service *service,
                uint64_t *ret_uid, struct toolrack_error *err);
     /* Take it back; its calls that run end by themselves. */
-    void (*remove)(void *user, uint64_t uid);
+    void (*remove)(void *user, const char *name, uint64_t uid);
+};
+
+/* What a member has counted since it joined, and what there is. */
+struct member_counts {
+    uint64_t hosts; /* others that are known */
+    uint64_t trusted;
+    uint64_t slow; /* that get no calls for a while */
+    uint64_t silent;
+    uint64_t tools;    /* of others, registered or not */
+    uint64_t sent;     /* calls to others; of these: */
+    uint64_t answered; /* with a result or an error */
+    uint64_t late;     /* not before the deadline */
+    uint64_t cancelled;
+    uint64_t lost;    /* with the host, or nobody was there */
+    uint64_t ejected; /* how often a host was found to be slow */
 };
 
 /** Join. Whether the server is there is known when this returns; later it is found again whenever

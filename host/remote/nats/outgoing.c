@@ -177,7 +177,7 @@ static bool send_call(struct run *run, const struct remote_tool *tool, const str
     char subject[SUBJECT_ROOM];
     struct message_call call = {.tool = tool->name,
                                 .version = tool->version,
-                                .digest = tool->digest,
+                                .digest = tool->identity.digest,
                                 .deadline_ms = time_left_ms(run),
                                 .caller = run->context.caller,
                                 .channel = run->context.channel,

@@ -1,14 +1,18 @@
 /* parts.h - the parts of a member, for its files.
  *
- *   join.c       joining and leaving, the thread that announces and watches, subjects
+ *   join.c       joining and leaving, the threads, subjects
  *   announced.c  the tools of this host as the others see them
  *   incoming.c   calls of others
  *   micro.c      the same as a micro service of NATS, for any client
- *   peers.c      the other hosts and their tools
+ *   peers.c      the other hosts (peer.h)
+ *   reading.c    their tools are read
+ *   remote-tool.c  and registered here
+ *   pick.c       which host gets a call
  *   outgoing.c   calls to others
  *
  * Threads: those of libnats deliver messages and only look things up or put them into a queue; the
- * member's own thread asks other hosts and registers tools; calls wait on their own threads. */
+ * member's own thread asks other hosts and registers tools, which may take long; a second one
+ * announces this host and probes others, at each beat; calls wait on their own threads. */
 #pragma once
 
 #include <pthread.h>
@@ -75,7 +79,9 @@ struct member {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* the thread has something to do, or something it did is done */
     pthread_t thread;
+    pthread_t beat_thread;
     bool runs;      /* the thread was started */
+    bool beats_run; /* likewise the other one */
     bool stops;     /* it is to end */
     bool is_dirty;  /* the tools of this host have changed */
     bool is_left;   /* member_leave() was called */
@@ -88,8 +94,16 @@ struct member {
     struct outgoing *outgoing; /* likewise */
     uint64_t outgoing_last;    /* the number of the last one */
     struct peer *peers;
+    void *peers_by_instance; /* a table of tsearch() */
     size_t peer_count;
-    struct remote_tool *remote_tools; /* all that were ever registered: calls may still use them */
+    unsigned beats;             /* since it joined */
+    struct remote_tool *unused; /* that no host has, by next_unused */
+    struct member_counts counts;
+
+    struct remote_tool *remote_tools; /* all; for the member's thread alone, as are the next */
+    size_t remote_tool_count;
+    void *tools_by_identity;
+    void *tools_by_name;
 
     struct endpoint **endpoints; /* the member's thread changes them, under the lock */
     size_t endpoint_count;
@@ -165,15 +179,31 @@ void peers_announced(natsConnection *connection, natsSubscription *subscription,
 /** An answer to a probe, or that nobody answers. */
 void peers_probed(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
                   void *member);
+/** Probe others; forget those that are silent. [the thread of beats, no lock] */
+void peers_watch(struct member *member);
+/** The server is there again: the time without it says nothing of the others. */
+void peers_greeted(struct member *member);
+void peers_destroy(struct member *member);
+void peers_describe(struct member *member, struct buf *out);
+
+/* ---- reading.c */
+
 /** Read the tools of hosts whose tools are not known, and register and remove tools. [the member's
  * thread, no lock] */
 void peers_update(struct member *member);
-/** Probe all; forget those that are silent. [the member's thread, no lock] */
-void peers_watch(struct member *member);
-void peers_stop(struct member *member);
-void peers_destroy(struct member *member);
-/** Whether the tools of all known hosts are known. Caller holds the lock. */
-bool peers_are_known(const struct member *member);
+
+/* ---- remote-tool.c */
+
+/** Take tools that no host has any more out of the registry, and release them. [the member's
+ * thread, no lock] @return whether one was registered */
+bool remote_tools_clean(struct member *member);
+/** Other tools have gone: those whose names were taken may be registered now. [likewise] */
+void remote_tools_retry(struct member *member);
+/** Take all out of the registry. No thread of the member runs. */
+void remote_tools_stop(struct member *member);
+void remote_tools_destroy(struct member *member);
+
+/* ---- pick.c */
 
 /* What a call needs of the host that it is sent to. */
 struct peer_pick {
@@ -191,26 +221,40 @@ int peers_pick(struct member *member, const struct remote_tool *tool,
  * caller, or because nobody is there. */
 enum peer_outcome { PEER_ANSWERED, PEER_LATE, PEER_CANCELLED, PEER_GONE };
 void peers_ended(struct member *member, const struct peer_pick *pick, enum peer_outcome outcome);
-void peers_describe(struct member *member, struct buf *out);
 
 /* ---- outgoing.c */
 
-/* The user of the service of a remote tool. Lives until the member is destroyed. */
-struct remote_tool {
-    struct remote_tool *next;
-    struct member *member;
-    char name[SUBJECT_NAME_MAX + 1];
-    char version[SUBJECT_NAME_MAX + 1];
+/* What a tool is: tools of several hosts are one if these are equal. */
+struct remote_identity {
     char digest[ANNOUNCE_DIGEST_ROOM]; /* of the description as it came */
     bool trusted; /* by a host with a trusted key: it is another tool than the same by others */
+};
+
+/* The user of the service of a remote tool. The tables of the member have a reference while a host
+ * has it, and so has the service. */
+struct remote_tool {
+    struct remote_identity identity; /* first: the table compares it */
+    atomic_uint refs;
+    struct member *member;
+    const char *name;
+    const char *version;
     bool idempotent;
     bool is_safe;
+    /* For the member's thread: */
+    struct remote_tool *next;
+    struct remote_tool *previous;
+    struct remote_tool *next_of_name;
+    struct remote_tool *previous_of_name; /* NULL: it is the one in the table of names */
     bool is_registered;
-    bool is_refused; /* it could not be registered; logged once */
+    int refused; /* why it could not be registered, a code; logged once */
     uint64_t uid;
-    struct peer **hosts; /* that have it; guarded by the lock of the member */
+    /* Guarded by the lock of the member: */
+    struct remote_tool *next_unused;
+    bool is_unused;      /* it is in that list */
+    struct peer **hosts; /* that have it */
     size_t host_count;
     size_t host_room;
+    char texts[]; /* name and version */
 };
 
 tr_status outgoing_run(struct tr_call *call, void *remote_tool);
