@@ -129,6 +129,15 @@ static void *describe(void *user) {
     return NULL;
 }
 
+static void take_notice(void *user, enum plugin_notice notice, const char *text) {
+    const struct server *server = user;
+    CLEANUP(buf_finish) struct buf id = BUF_INIT;
+    buf_printf(&id, MOUNT_ID_PREFIX "%s", server->name);
+    if (!id.failed) {
+        notices_add(server->mounts->host->notices, id.data, notice, text);
+    }
+}
+
 static int open_one(struct server *server, struct toolrack_error *err) {
     if (server->has_thread) {
         (void)pthread_join(server->thread, NULL);
@@ -170,7 +179,9 @@ static int add(struct mounts *mounts, const char *name, yyjson_val *value,
                                                         .value = value,
                                                         .launcher = life_worker_program(host->life),
                                                         .folder = host->places.kept_dir,
-                                                        .log = &host->log},
+                                                        .log = &host->log,
+                                                        .notice = take_notice,
+                                                        .user = server},
                                 &server->mount, &server->why);
     if (server->code == 0) {
         server->has_thread = thread_start(&server->thread, describe, server) == 0;

@@ -62,6 +62,7 @@ struct toolrack_tool *tool_create_offer(struct plugin *plugin, enum offer offer)
     struct descriptor_tool *spec = (struct descriptor_tool *)(void *)(reg + 1);
     *spec = offer_tool(offer, plugin->desc->plugin->version);
     set_spec(reg, spec);
+    atomic_init(&reg->returns, plugin->service.returns);
     return tool_create(reg);
 }
 

@@ -6,6 +6,8 @@
  *   of its list      pages, changed, evil, no-array, endless-pages, many, twins
  *   of what it says  garbage, blank, wrong-id, text-id, twice, no-version, both, number, deep,
  *                    long-line, noise-on-errors, pings, flood
+ *   what else it has offers: resources note:1, note:big and those of note:{name}, prompts "greet"
+ *                    and "a.b"
  *
  * Its tools: echo, add (structured), fail, refuse, ask, sample, progress, slow, die, exit, blocks,
  * environment, read, change, none-such-block, no-content, bad-content. */
@@ -333,15 +335,75 @@ static void call(yyjson_val *id, yyjson_val *params) {
     }
 }
 
+/* Resources and prompts. @return whether it is one of their methods */
+static bool offer(yyjson_val *id, const char *method, yyjson_val *params) {
+    const char *uri = yyjson_get_str(yyjson_obj_get(params, "uri"));
+    const char *name = yyjson_get_str(yyjson_obj_get(params, "name"));
+    char text[1024];
+    if (!is("offers")) {
+        return false;
+    }
+    if (strcmp(method, "resources/list") == 0) {
+        bool is_first = yyjson_obj_get(params, "cursor") == NULL;
+        answer(id, "result",
+               is_first ? "{\"resources\":[{\"uri\":\"note:1\",\"name\":\"one\"}],\"nextCursor\":"
+                          "\"2\"}"
+                        : "{\"resources\":[{\"uri\":\"note:big\",\"name\":\"big\"},{\"uri\":\"no "
+                          "uri\",\"name\":\"bad\"}]}");
+    } else if (strcmp(method, "resources/templates/list") == 0) {
+        answer(id, "result",
+               "{\"resourceTemplates\":[{\"uriTemplate\":\"note:{name}\",\"name\":\"note\"}]}");
+    } else if (strcmp(method, "resources/read") == 0 && strncmp(uri, "note:", 5) == 0) {
+        (void)snprintf(text, sizeof text,
+                       "{\"contents\":[{\"uri\":\"%s\",\"mimeType\":\"text/plain\",\"text\":\"the "
+                       "note\"}]}",
+                       uri);
+        answer(id, "result", text);
+    } else if (strcmp(method, "resources/read") == 0) {
+        answer(id, "error", "{\"code\":-32002,\"message\":\"no such resource\"}");
+    } else if (strcmp(method, "resources/subscribe") == 0) {
+        answer(id, "result", "{}");
+        (void)printf("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
+                     "\"params\":{\"uri\":\"%s\"}}\n",
+                     uri);
+        say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/prompts/list_changed\"}");
+    } else if (strcmp(method, "prompts/list") == 0) {
+        answer(id, "result",
+               "{\"prompts\":[{\"name\":\"greet\",\"arguments\":[{\"name\":\"who\",\"required\":"
+               "true}]},{\"name\":\"a.b\",\"title\":\"Dotted\"}]}");
+    } else if (strcmp(method, "prompts/get") == 0) {
+        const char *who =
+                yyjson_get_str(yyjson_obj_get(yyjson_obj_get(params, "arguments"), "who"));
+        (void)snprintf(text, sizeof text,
+                       "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":"
+                       "\"%s %s\"}}]}",
+                       name, who != NULL ? who : "");
+        answer(id, who != NULL ? "result" : "error",
+               who != NULL ? text : "{\"code\":-32602,\"message\":\"who is missing\"}");
+    } else if (strcmp(method, "completion/complete") == 0) {
+        const char *of = yyjson_get_str(yyjson_ptr_get(params, "/ref/name"));
+        (void)snprintf(text, sizeof text, "{\"completion\":{\"values\":[\"%s\"]}}",
+                       of != NULL ? of : "resource");
+        answer(id, "result", text);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+#define OFFERED (is("offers") ? ",\"resources\":{\"subscribe\":true},\"prompts\":{}" : "")
+
 static void begin(yyjson_val *id) {
     if (is("refuses")) {
         answer(id, "error", "{\"code\":-32000,\"message\":\"not today\"}");
     } else {
-        answer(id, "result",
-               is("unknown-revision")
-                       ? "{\"protocolVersion\":\"1999-01-01\",\"capabilities\":{}}"
-                       : "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}},"
-                         "\"serverInfo\":{\"name\":\"fake\",\"version\":\"1.2.3\"}}");
+        char text[256];
+        (void)snprintf(
+                text, sizeof text,
+                "{\"protocolVersion\":\"%s\",\"capabilities\":{\"tools\":{}%s},\"serverInfo\":"
+                "{\"name\":\"fake\",\"version\":\"1.2.3\"}}",
+                is("unknown-revision") ? "1999-01-01" : "2025-06-18", OFFERED);
+        answer(id, "result", text);
     }
 }
 
@@ -353,10 +415,13 @@ static void serve(yyjson_val *root) {
         return;
     }
     if (strcmp(method, "server/discover") == 0 && is("stateless")) {
-        answer(id, "result",
-               "{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{\"tools\":{}},\"_meta\":{"
-               "\"io.modelcontextprotocol/"
-               "serverInfo\":{\"name\":\"fake\",\"version\":\"2.0.0\"}}}");
+        char text[256];
+        (void)snprintf(text, sizeof text,
+                       "{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{\"tools\":{}%s},"
+                       "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"name\":\"fake\","
+                       "\"version\":\"2.0.0\"}}}",
+                       OFFERED);
+        answer(id, "result", text);
     } else if (strcmp(method, "server/discover") == 0 && is("dies-at-discover")) {
         _exit(1);
     } else if (strcmp(method, "server/discover") == 0 && is("ignores-discover")) {
@@ -367,7 +432,7 @@ static void serve(yyjson_val *root) {
         list(id, params);
     } else if (strcmp(method, "tools/call") == 0) {
         call(id, params);
-    } else {
+    } else if (!offer(id, method, params)) {
         answer(id, "error", "{\"code\":-32601,\"message\":\"unknown method\"}");
     }
 }

@@ -15,6 +15,7 @@
 #include "patience.h"
 #include "remote/mcp/message.h"
 #include "remove-tree.h"
+#include "toolrack/offer.h"
 #include "toolrack/toolrack.h"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
@@ -29,6 +30,8 @@ struct setup {
     char lines[65536];
     char progress[256];
     unsigned asked;
+    const char *question; /* that is expected */
+    char events[1024];    /* of what is offered */
 };
 
 static void log_it(void *user, enum toolrack_log_level level, const char *source,
@@ -48,8 +51,28 @@ static bool is_logged(struct setup *setup, const char *words) {
     return is;
 }
 
+static void take_event(void *user, const struct toolrack_event *event) {
+    struct setup *setup = user;
+    if (event->kind == TOOLRACK_EVENT_RESOURCE_UPDATED ||
+        event->kind == TOOLRACK_EVENT_PROMPTS_CHANGED) {
+        (void)pthread_mutex_lock(&setup->lock);
+        size_t length = strlen(setup->events);
+        (void)snprintf(setup->events + length, sizeof setup->events - length, "%s %s;",
+                       event->plugin, event->message != NULL ? event->message : "prompts");
+        (void)pthread_mutex_unlock(&setup->lock);
+    }
+}
+
+static bool has_event(struct setup *setup, const char *words) {
+    (void)pthread_mutex_lock(&setup->lock);
+    bool has = strstr(setup->events, words) != NULL;
+    (void)pthread_mutex_unlock(&setup->lock);
+    return has;
+}
+
 static int set_up(void **state) {
     struct setup *setup = calloc(1, sizeof *setup);
+    setup->question = "MCP server 'x' asks: Which colour?";
     *state = setup;
     (void)pthread_mutex_init(&setup->lock, NULL);
     strcpy(setup->root, "/tmp/toolrack-mount-XXXXXX");
@@ -89,6 +112,7 @@ static void start(struct setup *setup, const char *servers) {
     options.config_file = setup->config;
     options.state_dir = setup->state;
     options.plugin_dirs = dirs;
+    options.event = take_event;
     options.log = log_it;
     options.log_level = TOOLRACK_LOG_INFO;
     options.user = setup;
@@ -119,7 +143,7 @@ static int answer(void *user, struct toolrack_input *inputs, size_t count) {
     struct setup *setup = user;
     setup->asked += (unsigned)count;
     for (size_t i = 0; i < count; i++) {
-        assert_string_equal(inputs[i].message, "MCP server 'x' asks: Which colour?");
+        assert_string_equal(inputs[i].message, setup->question);
         inputs[i].answer = TOOLRACK_ANSWER_ACCEPTED;
         inputs[i].content = toolrack_alloc(32);
         strcpy(inputs[i].content, "{\"colour\":\"blue\"}");
@@ -208,6 +232,117 @@ static void servers_that_do_not_know_the_first_question(void **state) {
     expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
     start_with(setup, "\"ignores-discover\"");
     expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
+}
+
+/* ------------------------------------------------------- resources and prompts */
+
+static int offer_for(struct setup *setup, enum toolrack_offer what, const char *arguments,
+                     char *ret, size_t room, struct toolrack_error *err) {
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    struct toolrack_result *result = NULL;
+    options.deadline_ms = 20000;
+    options.input = answer;
+    options.user = setup;
+    *err = (struct toolrack_error){0};
+    int code = toolrack_offer_call(setup->host, what, arguments, &options, &result, err);
+    (void)snprintf(ret, room, "%s", code == 0 ? toolrack_result_json(result, NULL) : "");
+    toolrack_result_free(result);
+    return code;
+}
+
+static void expect_offer(struct setup *setup, enum toolrack_offer what, const char *arguments,
+                         const char *json) {
+    char got[4096];
+    struct toolrack_error err;
+    if (offer_for(setup, what, arguments, got, sizeof got, &err) < 0) {
+        fail_msg("%s: %s", arguments, err.message);
+    }
+    assert_string_equal(got, json);
+}
+
+static void expect_no_offer(struct setup *setup, enum toolrack_offer what, const char *arguments,
+                            int code, const char *words) {
+    char got[4096];
+    struct toolrack_error err;
+    int failed = offer_for(setup, what, arguments, got, sizeof got, &err);
+    if (failed != code || strstr(err.message, words) == NULL) {
+        fail_msg("%s: %d \"%s\" %s", arguments, failed, err.message, got);
+    }
+}
+
+#define NOTE_1 \
+    "{\"contents\":[{\"uri\":\"note:1\",\"mimeType\":\"text/plain\",\"text\":\"the note\"}]}"
+#define GREET_ANN                                                                               \
+    "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"greet Ann\"}}" \
+    "]}"
+
+static void check_offers(struct setup *setup) {
+    expect_offer(setup, TOOLRACK_OFFER_PROMPT,
+                 "{\"name\":\"x_greet\",\"arguments\":{\"who\":\"Ann\"}}", GREET_ANN);
+    expect_offer(setup, TOOLRACK_OFFER_RESOURCES, "{}",
+                 "{\"resources\":[{\"uri\":\"note:1\",\"name\":\"one\"},{\"uri\":\"note:big\","
+                 "\"name\":\"big\"}]}");
+    expect_offer(setup, TOOLRACK_OFFER_TEMPLATES, "{}",
+                 "{\"resourceTemplates\":[{\"uriTemplate\":\"note:{name}\",\"name\":\"note\"}]}");
+    expect_offer(setup, TOOLRACK_OFFER_READ, "{\"uri\":\"note:1\"}", NOTE_1);
+    expect_offer(setup, TOOLRACK_OFFER_PROMPTS, "{}",
+                 "{\"prompts\":[{\"name\":\"x_greet\",\"arguments\":[{\"name\":\"who\",\"required\":"
+                 "true}],\"title\":\"greet\"},{\"name\":\"x_a_b\",\"title\":\"Dotted\"}]}");
+    expect_offer(setup, TOOLRACK_OFFER_COMPLETE,
+                 "{\"ref\":{\"type\":\"ref/prompt\",\"name\":\"x_a_b\"},\"argument\":{\"name\":"
+                 "\"who\",\"value\":\"A\"}}",
+                 "{\"completion\":{\"values\":[\"a.b\"]}}");
+    expect_no_offer(setup, TOOLRACK_OFFER_READ, "{\"uri\":\"other:1\"}", TOOLRACK_E_NOT_FOUND, "");
+    expect_no_offer(setup, TOOLRACK_OFFER_PROMPT, "{\"name\":\"greet\"}", TOOLRACK_E_NOT_FOUND, "");
+    expect_no_offer(setup, TOOLRACK_OFFER_PROMPT, "{\"name\":\"x_greet\"}",
+                    TOOLRACK_E_INVALID_ARGUMENTS, "who is missing");
+}
+
+static void resources_and_prompts(void **state) {
+    struct setup *setup = *state;
+    start_with(setup, "\"offers\"");
+    check_offers(setup);
+    expect_offer(setup, TOOLRACK_OFFER_SUBSCRIBE, "{\"uri\":\"note:1\"}", "{}");
+    AWAIT(has_event(setup, "mcp.x note:1;"));
+    AWAIT(has_event(setup, "mcp.x prompts;"));
+    start_with(setup, "\"offers\",\"stateless\"");
+    check_offers(setup);
+    start_with(setup, "");
+    assert_false(toolrack_offers(setup->host, TOOLRACK_OFFER_RESOURCES));
+}
+
+/* Each of two servers has what it lists; of what both list the first has it. */
+static void resources_of_two_servers(void **state) {
+    struct setup *setup = *state;
+    start(setup, "\"y\": {\"command\": \"" FAKE_SERVER
+                 "\", \"args\": [\"offers\"], \"permission\": \"safe\"},"
+                 "\"x\": {\"command\": \"" FAKE_SERVER
+                 "\", \"args\": [\"offers\"], \"permission\": \"safe\"}");
+    expect_offer(setup, TOOLRACK_OFFER_READ, "{\"uri\":\"note:1\"}", NOTE_1);
+    expect_offer(setup, TOOLRACK_OFFER_PROMPT,
+                 "{\"name\":\"x_greet\",\"arguments\":{\"who\":\"Ann\"}}", GREET_ANN);
+    expect_offer(setup, TOOLRACK_OFFER_RESOURCES, "{}",
+                 "{\"resources\":[{\"uri\":\"note:1\",\"name\":\"one\"},{\"uri\":\"note:big\","
+                 "\"name\":\"big\"}]}");
+    AWAIT(is_logged(setup, "mcp.x: 'note:1' of its resources is left out: plugin 'mcp.y' has it"));
+}
+
+static void resources_need_the_permission_of_the_server(void **state) {
+    struct setup *setup = *state;
+    start(setup, "\"x\": {\"command\": \"" FAKE_SERVER "\", \"args\": [\"offers\"]}");
+    setup->question = "toolrack asks whether MCP server 'x' may be asked for this "
+                      "(resources/read): note:1";
+    expect_offer(setup, TOOLRACK_OFFER_READ, "{\"uri\":\"note:1\"}", NOTE_1);
+    assert_int_equal(setup->asked, 1);
+    struct toolrack_result *result = NULL;
+    struct toolrack_error err;
+    assert_int_equal(toolrack_offer_call(setup->host, TOOLRACK_OFFER_READ, "{\"uri\":\"note:1\"}",
+                                         NULL, &result, &err),
+                     TOOLRACK_E_PERMISSION_DENIED);
+    assert_non_null(strstr(err.message, "nobody can be asked here"));
+    start(setup, "\"x\": {\"command\": \"" FAKE_SERVER
+                 "\", \"args\": [\"offers\"], \"permission\": \"dangerous\"}");
+    assert_false(toolrack_offers(setup->host, TOOLRACK_OFFER_RESOURCES));
 }
 
 /* ------------------------------------------------------------------ registered */
@@ -460,6 +595,9 @@ int main(void) {
             MOUNT_TEST(a_server_of_sessions),
             MOUNT_TEST(a_stateless_server),
             MOUNT_TEST(servers_that_do_not_know_the_first_question),
+            MOUNT_TEST(resources_and_prompts),
+            MOUNT_TEST(resources_of_two_servers),
+            MOUNT_TEST(resources_need_the_permission_of_the_server),
             MOUNT_TEST(tools_need_consent_whatever_the_hints_say),
             MOUNT_TEST(a_list_is_kept_and_a_change_of_it_is_held),
             MOUNT_TEST(what_is_kept_needs_no_server),

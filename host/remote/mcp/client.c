@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/lock.h"
 #include "base/utf8.h"
+#include "toolrack/plugin.h"
 
 #define REVISION_STATELESS "2026-07-28"
 #define REVISION_SESSIONS  "2025-11-25"
@@ -34,12 +35,15 @@ struct mcp_client {
     struct toolrack_error failure; /* of the last one */
     uint64_t used_ns;
     char version[64];
+    uint32_t offers;
 };
 
 struct mcp_client *mcp_client_create(const struct mcp_client_options *options) {
     struct mcp_client *client = calloc(1, sizeof *client);
     if (client != NULL) {
         client->options = *options;
+        client->news.notice = options->notice;
+        client->news.user = options->user;
         lock_init(&client->lock);
         clock_cond_init(&client->started);
     }
@@ -62,6 +66,11 @@ const char *mcp_client_name(const struct mcp_client *client) {
 void mcp_client_version(struct mcp_client *client, char *ret, size_t room) {
     LOCK_SCOPE(&client->lock);
     utf8_copy(ret, room, client->version);
+}
+
+uint32_t mcp_client_offers(struct mcp_client *client) {
+    LOCK_SCOPE(&client->lock);
+    return client->offers;
 }
 
 /* --------------------------------------------------------------- requests */
@@ -106,9 +115,14 @@ static struct session_wait wait_of(struct limited *limited) {
 
 /* -------------------------------------------------------------- handshake */
 
-static void note_server(struct mcp_client *client, yyjson_val *info) {
+static void note_server(struct mcp_client *client, yyjson_val *info, yyjson_val *result) {
     const char *version = yyjson_get_str(yyjson_obj_get(info, "version"));
+    yyjson_val *capabilities = yyjson_obj_get(result, "capabilities");
+    bool has_resources = yyjson_is_obj(yyjson_obj_get(capabilities, "resources"));
+    bool has_prompts = yyjson_is_obj(yyjson_obj_get(capabilities, "prompts"));
     LOCK_SCOPE(&client->lock);
+    client->offers = (has_resources ? (uint32_t)TR_PLUGIN_RESOURCES : 0u) |
+                     (has_prompts ? (uint32_t)TR_PLUGIN_PROMPTS : 0u);
     utf8_copy(client->version, sizeof client->version, version != NULL ? version : "");
 }
 
@@ -136,7 +150,7 @@ static int discover(struct mcp_client *client, struct session *session,
         return code == TOOLRACK_E_CANCELLED && !limited_cancelled(&limited) ? 0 : code;
     }
     yyjson_val *meta = yyjson_obj_get(answer->result, "_meta");
-    note_server(client, yyjson_obj_get(meta, "io.modelcontextprotocol/serverInfo"));
+    note_server(client, yyjson_obj_get(meta, "io.modelcontextprotocol/serverInfo"), answer->result);
     return 0;
 }
 
@@ -171,7 +185,7 @@ static int initialize(struct mcp_client *client, struct session *session,
                 "MCP server '%s' speaks revision \"%.40s\" of MCP, which is not known here",
                 mcp_client_name(client), revision != NULL ? revision : "");
     }
-    note_server(client, yyjson_obj_get(answer->result, "serverInfo"));
+    note_server(client, yyjson_obj_get(answer->result, "serverInfo"), answer->result);
     atomic_store(&client->era, ERA_SESSIONS);
     buf_add_text(&done, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     mount_session_tell(session, &done);

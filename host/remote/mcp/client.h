@@ -26,6 +26,9 @@ struct mcp_client;
 /* All borrowed as long as the client. */
 struct mcp_client_options {
     struct stdio_options io;
+    /* As of struct session_news. */
+    void (*notice)(void *user, enum plugin_notice notice, const char *text);
+    void *user;
     uint32_t start_ms; /* 0: CLIENT_START_MS_DEFAULT */
     const char *hint;  /* what to do where it cannot start, in words */
 };
@@ -55,6 +58,9 @@ int mcp_client_list(struct mcp_client *client, const struct session_wait *wait,
                     struct buf *ret_tools, struct toolrack_error *err);
 /** What the server says of its version, "" if nothing; copied. [any-thread] */
 void mcp_client_version(struct mcp_client *client, char *ret, size_t room);
+/** What it says that it offers beside tools: TR_PLUGIN_RESOURCES, TR_PLUGIN_PROMPTS. [any-thread]
+ */
+uint32_t mcp_client_offers(struct mcp_client *client);
 const char *mcp_client_name(const struct mcp_client *client);
 
 /** Read what the server says unasked, and end it if it was not used for `idle_ms` milliseconds (0:

@@ -14,6 +14,9 @@
 #define MCP_MESSAGE_MAX       (32u * 1024 * 1024)
 #define MCP_MESSAGE_DEPTH_MAX 128u
 
+/* The code of a failure: there is no such method. */
+#define MESSAGE_NO_METHOD -32601
+
 enum message_kind {
     MESSAGE_RESULT,      /* of the request `number` */
     MESSAGE_FAILURE,     /* the same, with `code` and `text` */

@@ -13,55 +13,51 @@
 #include "base/json-write.h"
 #include "base/json.h"
 #include "base/lock.h"
-#include "base/name.h"
 #include "base/new-file.h"
 #include "base/own-folder.h"
-#include "base/semver.h"
 #include "plugin/descriptor.h"
 #include "remote/mcp/client.h"
+#include "remote/mcp/listing.h"
+#include "remote/mcp/offers.h"
 #include "remote/mcp/tools.h"
-#include "schema/translate.h"
 #include "worker/launch.h"
 #include "worker/spawn.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
-CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
 
 /* Most bytes of the file with the tools. */
-#define KEPT_MAX         (64u * 1024 * 1024)
-/* Longest name in the registry, and of the part that tells cut names apart. */
-#define NAME_MAX_LENGTH  64u
-#define NAME_HASH_LENGTH 7u
+#define KEPT_MAX      (64u * 1024 * 1024)
 /* Most arguments of the program. */
-#define ARGUMENTS_MAX    256u
-
-/* A tool by its name in the registry. In a table's arena. */
-struct mounted {
-    const char *name;
-    const char *remote; /* its name at the server */
-};
-
-/* Those of one list; a call may still use an earlier one, so all live as long as the mount. */
-struct table {
-    struct table *before;
-    struct arena arena;
-    struct mounted *items; /* by name */
-    size_t count;
-};
+#define ARGUMENTS_MAX 256u
 
 struct mount {
     struct mount_options options;
     struct arena arena; /* of the options of the client */
     struct mcp_client *client;
+    struct mount_offers *offers;
     uint32_t idle_ms;
     struct buf known; /* the list that was described last, as JSON */
-    _Atomic(struct table *) table;
+    struct lock lock; /* guards `names` */
+    struct names names;
 };
 
 /* ----------------------------------------------------------------- options */
 
 static const char *text_of(yyjson_val *object, const char *key) {
     return yyjson_get_str(yyjson_obj_get(object, key));
+}
+
+static const char *prefix_of(const struct mount *mount) {
+    const char *prefix = text_of(mount->options.value, "prefix");
+    return prefix != NULL ? prefix : mount->options.name;
+}
+
+static uint32_t permission_of(const struct mount *mount) {
+    const char *text = text_of(mount->options.value, "permission");
+    return text == NULL                     ? TR_CONFIRM
+           : strcmp(text, "safe") == 0      ? TR_SAFE
+           : strcmp(text, "dangerous") == 0 ? TR_DANGEROUS
+                                            : TR_CONFIRM;
 }
 
 /* Put the values of variables in place of ${env:NAME}, which keeps secrets out of the file. */
@@ -223,9 +219,20 @@ static int make_client(struct mount *mount, struct toolrack_error *err) {
     yyjson_val *start_ms = yyjson_obj_get(options->value, "start_ms");
     yyjson_val *idle_ms = yyjson_obj_get(options->value, "idle_ms");
     mount->idle_ms = idle_ms != NULL ? (uint32_t)yyjson_get_uint(idle_ms) : MOUNT_IDLE_MS;
-    mount->client = mcp_client_create(&(struct mcp_client_options){
-            .io = io, .hint = hint, .start_ms = (uint32_t)yyjson_get_uint(start_ms)});
-    return hint != NULL && mount->client != NULL ? 0 : error_oom(err);
+    mount->client = mcp_client_create(
+            &(struct mcp_client_options){.io = io,
+                                         .notice = options->notice,
+                                         .user = options->user,
+                                         .hint = hint,
+                                         .start_ms = (uint32_t)yyjson_get_uint(start_ms)});
+    if (hint == NULL || mount->client == NULL) {
+        return error_oom(err);
+    }
+    mount->offers = mount_offers_create(
+            &(struct mount_offers_options){.client = mount->client,
+                                           .prefix = prefix_of(mount),
+                                           .asks = permission_of(mount) != TR_SAFE});
+    return mount->offers != NULL ? 0 : error_oom(err);
 }
 
 int mount_create(const struct mount_options *options, struct mount **ret,
@@ -236,6 +243,8 @@ int mount_create(const struct mount_options *options, struct mount **ret,
     }
     mount->options = *options;
     arena_init(&mount->arena, NULL, 0);
+    lock_init(&mount->lock);
+    names_init(&mount->names);
     int code = make_client(mount, err);
     if (code == 0) {
         *ret = STEAL(mount);
@@ -248,12 +257,9 @@ void mount_destroy(struct mount *mount) {
         return;
     }
     mcp_client_destroy(mount->client);
-    for (struct table *table = atomic_load(&mount->table); table != NULL;) {
-        struct table *before = table->before;
-        arena_finish(&table->arena);
-        free(table);
-        table = before;
-    }
+    mount_offers_destroy(mount->offers);
+    names_finish(&mount->names);
+    lock_finish(&mount->lock);
     buf_finish(&mount->known);
     arena_finish(&mount->arena);
     free(mount);
@@ -269,232 +275,6 @@ int32_t mount_priority(const struct mount *mount) {
 
 bool mount_tend(struct mount *mount, bool *ret_changed) {
     return mcp_client_tend(mount->client, mount->idle_ms, ret_changed);
-}
-
-/* ------------------------------------------------------------------- names */
-
-static bool is_plain(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-';
-}
-
-static int compare_names(const void *a, const void *b) {
-    return strcmp(((const struct mounted *)a)->name, ((const struct mounted *)b)->name);
-}
-
-static bool has_name(const struct table *table, const char *name) {
-    for (size_t i = 0; i < table->count; i++) {
-        if (strcmp(table->items[i].name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A name that each provider takes: other characters become '_', and what is too long or taken ends
- * in a hash of the whole name, which is the same at each start. NULL: no memory. */
-static const char *make_name(struct table *table, const char *prefix, const char *remote) {
-    char *name =
-            arena_printf(&table->arena, "%s%s%s", prefix, prefix[0] != '\0' ? "_" : "", remote);
-    char *cut = arena_zalloc(&table->arena, NAME_MAX_LENGTH + 1);
-    if (name == NULL || cut == NULL) {
-        return NULL;
-    }
-    size_t length = strlen(name);
-    uint32_t hash = name_hash(name, length);
-    for (size_t i = 0; i < length; i++) {
-        name[i] = is_plain(name[i]) ? name[i] : '_';
-    }
-    if (length <= NAME_MAX_LENGTH && !has_name(table, name)) {
-        return name;
-    }
-    size_t kept = NAME_MAX_LENGTH - NAME_HASH_LENGTH;
-    (void)snprintf(cut, NAME_MAX_LENGTH + 1, "%.*s_%06x", (int)(length < kept ? length : kept),
-                   name, hash & 0xffffffu);
-    return cut;
-}
-
-/* -------------------------------------------------------------- descriptor */
-
-/* What is read from a list for one descriptor. */
-struct describing {
-    struct mount *mount;
-    struct table *table;
-    struct tr_tool *tools;
-    const struct tr_tool **pointers;
-    uint32_t permission;
-};
-
-static void ignore_report(void *user, const char *pointer, const char *fix, const char *cause) {
-    (void)user;
-    (void)pointer;
-    (void)fix;
-    (void)cause;
-}
-
-/* A schema as JSON Schema 2020-12, in the table's arena; NULL: no memory. */
-static const char *write_schema(struct table *table, yyjson_val *value) {
-    CLEANUP(yyjson_mut_doc_freep) yyjson_mut_doc *doc = json_doc_create();
-    const yyjson_alc alc = arena_alc(&table->arena);
-    yyjson_mut_val *copy = doc != NULL ? yyjson_val_mut_copy(doc, value) : NULL;
-    if (copy == NULL) {
-        return NULL;
-    }
-    translate_schema(doc, copy, ignore_report, NULL);
-    return json_doc_is_whole(doc)
-                   ? yyjson_mut_val_write_opts(copy, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL)
-                   : NULL;
-}
-
-static bool hint(yyjson_val *tool, const char *name, bool otherwise) {
-    yyjson_val *value = yyjson_obj_get(yyjson_obj_get(tool, "annotations"), name);
-    return value != NULL ? yyjson_is_true(value) : otherwise;
-}
-
-/* Hints are told to models; they never lower the permission. */
-static uint32_t flags_of(yyjson_val *tool) {
-    bool reads = hint(tool, "readOnlyHint", false);
-    return (reads ? (uint32_t)TR_READ_ONLY : 0u) |
-           (!reads && hint(tool, "destructiveHint", true) ? (uint32_t)TR_DESTRUCTIVE : 0u) |
-           (hint(tool, "idempotentHint", false) ? (uint32_t)TR_IDEMPOTENT : 0u) |
-           (hint(tool, "openWorldHint", true) ? (uint32_t)TR_OPEN_WORLD : 0u);
-}
-
-/* The host calls the service instead. */
-static tr_status run_nothing(struct tr_call *call) {
-    return tr_fail(call, TR_FAILED, NULL, "the tool has no function of its own");
-}
-
-static bool is_wanted(const struct mount *mount, yyjson_val *name) {
-    yyjson_val *wanted = yyjson_obj_get(mount->options.value, "tools");
-    size_t at;
-    size_t count;
-    yyjson_val *item;
-    yyjson_arr_foreach (wanted, at, count, item) {
-        if (json_has_text(item, yyjson_get_str(name))) {
-            return true;
-        }
-    }
-    return wanted == NULL;
-}
-
-/* @return whether there was memory */
-static bool add_tool(struct describing *of, yyjson_val *tool, yyjson_val *name) {
-    struct table *table = of->table;
-    struct mount *mount = of->mount;
-    const char *prefix = text_of(mount->options.value, "prefix");
-    yyjson_val *schema = yyjson_obj_get(tool, "inputSchema");
-    yyjson_val *result = yyjson_obj_get(tool, "outputSchema");
-    const char *said = text_of(tool, "description");
-    const char *title = text_of(tool, "title");
-    title = title != NULL ? title : text_of(yyjson_obj_get(tool, "annotations"), "title");
-    said = said != NULL && said[0] != '\0' ? said : title;
-    const char *description =
-            said != NULL && said[0] != '\0'
-                    ? arena_copy(&table->arena, said, strlen(said))
-                    : arena_printf(&table->arena, "The tool %s of MCP server '%s'",
-                                   yyjson_get_str(name), mount->options.name);
-    struct mounted *item = &table->items[table->count];
-    item->name =
-            make_name(table, prefix != NULL ? prefix : mount->options.name, yyjson_get_str(name));
-    item->remote = arena_copy(&table->arena, yyjson_get_str(name), yyjson_get_len(name));
-    of->tools[table->count] = (struct tr_tool){
-            .size = sizeof(struct tr_tool),
-            .flags = flags_of(tool),
-            .name = item->name,
-            .description = description,
-            .title = title != NULL ? arena_copy(&table->arena, title, strlen(title)) : NULL,
-            .category = "mcp",
-            .permission = of->permission,
-            .priority = mount_priority(mount),
-            .schema = yyjson_is_obj(schema) ? write_schema(table, schema) : "{\"type\":\"object\"}",
-            .result_schema = yyjson_is_obj(result) ? write_schema(table, result) : NULL,
-            .run = run_nothing};
-    of->pointers[table->count] = &of->tools[table->count];
-    table->count++;
-    return item->name != NULL && item->remote != NULL && description != NULL &&
-           of->tools[table->count - 1].schema != NULL;
-}
-
-static bool add_tools(struct describing *of, yyjson_val *tools) {
-    size_t at;
-    size_t count;
-    yyjson_val *tool;
-    bool has_memory = true;
-    yyjson_arr_foreach (tools, at, count, tool) {
-        yyjson_val *name = yyjson_obj_get(tool, "name");
-        bool is_named = yyjson_is_str(name) && yyjson_get_len(name) > 0 &&
-                        strlen(yyjson_get_str(name)) == yyjson_get_len(name);
-        if (!is_named) {
-            log_line(of->mount->options.log, LOG_WARNING, "mcp",
-                     "%s: a tool without a name is left out", of->mount->options.name);
-        } else if (has_memory && is_wanted(of->mount, name)) {
-            has_memory = add_tool(of, tool, name);
-        }
-    }
-    return has_memory;
-}
-
-static uint32_t permission_of(const struct mount *mount) {
-    const char *text = text_of(mount->options.value, "permission");
-    return text == NULL                     ? TR_CONFIRM
-           : strcmp(text, "safe") == 0      ? TR_SAFE
-           : strcmp(text, "dangerous") == 0 ? TR_DANGEROUS
-                                            : TR_CONFIRM;
-}
-
-static int describe_with(struct mount *mount, struct table *table, yyjson_val *root,
-                         const struct descriptor_options *options, struct descriptor **ret,
-                         struct toolrack_error *err) {
-    yyjson_val *tools = yyjson_obj_get(root, "tools");
-    size_t room = yyjson_arr_size(tools) + 1;
-    const char *version = text_of(root, "version");
-    struct describing of = {.mount = mount,
-                            .table = table,
-                            .tools = arena_alloc(&table->arena, room * sizeof *of.tools),
-                            .pointers = arena_alloc(&table->arena, room * sizeof *of.pointers),
-                            .permission = permission_of(mount)};
-    table->items = arena_alloc(&table->arena, room * sizeof *table->items);
-    const char *id = arena_printf(&table->arena, MOUNT_ID_PREFIX "%s", mount->options.name);
-    if (of.tools == NULL || of.pointers == NULL || table->items == NULL || id == NULL ||
-        !add_tools(&of, tools)) {
-        return error_oom(err);
-    }
-    bool is_known = version != NULL && semver_valid(version);
-    const struct tr_plugin plugin = {.magic = TR_MAGIC,
-                                     .size = sizeof plugin,
-                                     .abi_major = TR_ABI_MAJOR,
-                                     .abi_minor = TR_ABI_MINOR,
-                                     .flags = TR_THREAD_SAFE,
-                                     .id = id,
-                                     .version = is_known ? version : "0.0.0",
-                                     .tool_count = (uint32_t)table->count,
-                                     .tool_size = sizeof(struct tr_tool),
-                                     .tools = of.pointers};
-    int code = descriptor_copy(&plugin, options, ret, err);
-    if (code == 0) {
-        qsort(table->items, table->count, sizeof *table->items, compare_names);
-    }
-    return code;
-}
-
-/* Describe the list that is known. */
-static int describe(struct mount *mount, yyjson_val *root, const struct descriptor_options *options,
-                    struct descriptor **ret, struct toolrack_error *err) {
-    struct table *table = calloc(1, sizeof *table);
-    if (table == NULL) {
-        return error_oom(err);
-    }
-    arena_init(&table->arena, NULL, 0);
-    int code = describe_with(mount, table, root, options, ret, err);
-    if (code < 0) {
-        arena_finish(&table->arena);
-        free(table);
-        return code;
-    }
-    table->before = atomic_load(&mount->table);
-    atomic_store(&mount->table, table);
-    return 0;
 }
 
 /* -------------------------------------------------------------------- kept */
@@ -572,7 +352,8 @@ static yyjson_doc *load_kept(struct mount *mount) {
     }
     bool is_ours = !kept.failed && !source.failed && kept.length == source.length &&
                    memcmp(kept.data, source.data, source.length) == 0 &&
-                   yyjson_is_arr(yyjson_obj_get(root, "tools"));
+                   yyjson_is_arr(yyjson_obj_get(root, "tools")) &&
+                   yyjson_is_uint(yyjson_obj_get(root, "offers"));
     if (!is_ours) {
         return NULL;
     }
@@ -606,7 +387,7 @@ static int ask_server(struct mount *mount, bool *ret_same, struct toolrack_error
     write_source(mount, &text);
     buf_add_text(&text, ",\"version\":");
     buf_add_json_string(&text, version, strlen(version));
-    buf_add_text(&text, ",\"tools\":");
+    buf_printf(&text, ",\"offers\":%u,\"tools\":", mcp_client_offers(mount->client));
     buf_add(&text, tools.data, tools.length);
     buf_add_text(&text, "}");
     if (text.failed) {
@@ -619,6 +400,39 @@ static int ask_server(struct mount *mount, bool *ret_same, struct toolrack_error
     text = BUF_INIT;
     keep(mount);
     return 0;
+}
+
+/* Describe the list that is known. */
+static int describe(struct mount *mount, yyjson_val *root, const struct descriptor_options *options,
+                    struct descriptor **ret, struct toolrack_error *err) {
+    char id[sizeof MOUNT_ID_PREFIX + 64];
+    struct names names;
+    uint32_t permission = permission_of(mount);
+    uint64_t offers = yyjson_get_uint(yyjson_obj_get(root, "offers"));
+    (void)snprintf(id, sizeof id, MOUNT_ID_PREFIX "%s", mount->options.name);
+    const struct listing_options listing = {
+            .server = mount->options.name,
+            .prefix = prefix_of(mount),
+            .id = id,
+            .wanted = yyjson_obj_get(mount->options.value, "tools"),
+            .permission = permission,
+            .priority = mount_priority(mount),
+            /* Nobody could be granted one of them alone. */
+            .flags = permission == TR_DANGEROUS
+                             ? 0
+                             : (uint32_t)offers & (TR_PLUGIN_RESOURCES | TR_PLUGIN_PROMPTS),
+            .log = mount->options.log};
+    names_init(&names);
+    int code = listing_describe(&listing, root, &names, options, ret, err);
+    if (code == 0) {
+        lock_take(&mount->lock);
+        struct names before = mount->names;
+        mount->names = names;
+        names = before;
+        lock_release(&mount->lock);
+    }
+    names_finish(&names);
+    return code;
 }
 
 int mount_describe(struct mount *mount, bool anew, const struct descriptor_options *options,
@@ -638,20 +452,22 @@ int mount_describe(struct mount *mount, bool anew, const struct descriptor_optio
 
 /* --------------------------------------------------------------------- run */
 
+/* A name at the server, in the run's arena; NULL: there is none, or no memory. */
+static const char *remote_of(struct mount *mount, struct run *run) {
+    LOCK_SCOPE(&mount->lock);
+    const char *remote = names_remote(&mount->names, run->context.tool);
+    return remote != NULL ? arena_copy(&run->arena, remote, strlen(remote)) : NULL;
+}
+
 tr_status mount_run(struct tr_call *call, void *user) {
     struct mount *mount = user;
     struct run *run = run_of(call);
-    const struct mounted wanted = {.name = run->context.tool};
-    for (const struct table *table = atomic_load(&mount->table); table != NULL;
-         table = table->before) {
-        const struct mounted *found = table->count == 0
-                                              ? NULL
-                                              : bsearch(&wanted, table->items, table->count,
-                                                        sizeof wanted, compare_names);
-        if (found != NULL) {
-            return mount_tools_call(mount->client, run, found->remote);
-        }
+    if (mount_offers_has(run)) {
+        return mount_offers_run(mount->offers, run);
     }
-    return tr_fail(call, TR_FAILED, NULL, "MCP server '%s' has no such tool any more",
-                   mount->options.name);
+    const char *remote = remote_of(mount, run);
+    return remote != NULL
+                   ? mount_tools_call(mount->client, run, remote)
+                   : tr_fail(call, TR_FAILED, NULL, "MCP server '%s' has no such tool any more",
+                             mount->options.name);
 }

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "plugin/image-host.h"
 #include "run/run.h"
 
 struct mount;
@@ -33,6 +34,9 @@ struct mount_options {
     const char *launcher; /* the worker program */
     const char *folder;   /* for the file of its tools; NULL: it is not kept */
     const struct log *log;
+    /* What has changed of its resources and prompts: as of struct session_news. */
+    void (*notice)(void *user, enum plugin_notice notice, const char *text);
+    void *user;
 };
 
 /** @return 0; TOOLRACK_E_INVALID: what is wrong with the value; TOOLRACK_E_NO_MEMORY */
@@ -51,7 +55,8 @@ int32_t mount_priority(const struct mount *mount);
  *         TOOLRACK_E_NO_MEMORY. [one thread] */
 int mount_describe(struct mount *mount, bool anew, const struct descriptor_options *options,
                    struct descriptor **ret, bool *ret_same, struct toolrack_error *err);
-/** Runs a tool of it, by the name in the registry: `run` of a service whose user is the mount. */
+/** Runs a tool of it, by the name in the registry, or what it offers beside tools: `run` of a
+ * service whose user is the mount. */
 tr_status mount_run(struct tr_call *call, void *mount);
 
 /** Take what the server says unasked, and end it when it is idle.

@@ -223,14 +223,37 @@ static void take_unasked(struct session *session, const struct message *message)
     }
 }
 
+/* Whether a message is about the server's lists; it is told then. */
+static bool take_news(struct session *session, const struct message *message) {
+    const struct session_news *news = session->news;
+    if (message->kind != MESSAGE_NOTIFICATION) {
+        return false;
+    }
+    if (strcmp(message->method, "notifications/tools/list_changed") == 0) {
+        atomic_store(&session->news->tools, true);
+    } else if (strcmp(message->method, "notifications/resources/list_changed") == 0) {
+        news->notice(news->user, NOTICE_RESOURCES, NULL);
+    } else if (strcmp(message->method, "notifications/prompts/list_changed") == 0) {
+        news->notice(news->user, NOTICE_PROMPTS, NULL);
+    } else if (strcmp(message->method, "notifications/resources/updated") == 0) {
+        const char *uri = yyjson_get_str(yyjson_obj_get(message->params, "uri"));
+        if (uri != NULL) {
+            news->notice(news->user, NOTICE_UPDATED, uri);
+        }
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* Caller holds the lock. */
 static void route(struct session *session, struct message *message) {
-    bool is_news = message->kind == MESSAGE_NOTIFICATION &&
-                   strcmp(message->method, "notifications/tools/list_changed") == 0;
+    bool is_news = take_news(session, message);
     bool is_ping = message->kind == MESSAGE_REQUEST && strcmp(message->method, "ping") == 0;
     struct waiter *waiter = is_news || is_ping ? NULL : waiter_of(session, message);
     if (is_news) {
-        atomic_store(&session->news->tools, true);
+        mcp_message_destroy(message);
+        return;
     }
     if (waiter == NULL ||
         (waiter->count == SESSION_WAITING_MAX &&

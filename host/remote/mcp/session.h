@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "base/buf.h"
+#include "plugin/image-host.h"
 #include "remote/mcp/message.h"
 #include "remote/mcp/stdio.h"
 
@@ -27,6 +28,10 @@ struct session;
 /* What the server says without being asked. */
 struct session_news {
     atomic_bool tools; /* its list of tools has changed */
+    /* What has changed of what it offers beside tools; the text is the URI of a resource, or NULL.
+     * It takes no lock of the session. [any-thread] */
+    void (*notice)(void *user, enum plugin_notice notice, const char *text);
+    void *user;
 };
 
 /* How a request is waited for. [the asker's thread] */

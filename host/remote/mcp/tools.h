@@ -4,9 +4,6 @@
 #include "remote/mcp/client.h"
 #include "run/run.h"
 
-/* How often a server may ask for more before it answers a call. */
-#define TOOLS_ROUNDS_MAX 16u
-
 /** Call a tool and take its result as the reply of the run. What the server asks meanwhile is asked
  * of the call's caller, with the server's name; progress and log lines are the call's.
  * @param tool  its name at the server
