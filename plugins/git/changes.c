@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../shared/place.h"
+#include "objects.h"
 #include "repository.h"
 #include "work.h"
 
@@ -140,6 +141,7 @@ static git_diff_options options_of(struct tr_call *call) {
     git_diff_options options = GIT_DIFF_OPTIONS_INIT;
     options.context_lines = (uint32_t)tr_get_u64(call, "context_lines", 3);
     options.ignore_submodules = GIT_SUBMODULE_IGNORE_ALL;
+    options.max_size = (git_off_t)OBJECTS_BLOB_MAX;
     return options;
 }
 
@@ -370,6 +372,16 @@ static bool write_tree(struct tr_call *call, git_repository *repository, git_tre
     return done || repository_fail(call, NULL, "the tree cannot be written");
 }
 
+/* Whether a tree is that of HEAD, or has nothing before the first commit. */
+static bool changes_nothing(git_repository *repository, const git_tree *tree) {
+    git_tree *before = NULL;
+    bool is_same = head_tree(repository, &before) == 0 &&
+                   (before != NULL ? git_oid_equal(git_tree_id(before), git_tree_id(tree))
+                                   : git_tree_entrycount(tree) == 0);
+    git_tree_free(before);
+    return is_same;
+}
+
 static tr_status commit_tree(struct tr_call *call, git_repository *repository, git_tree *tree) {
     git_signature *signature = NULL;
     git_object *parent = NULL;
@@ -406,7 +418,12 @@ tr_status changes_commit(struct tr_call *call, git_repository *repository) {
     if (!write_tree(call, repository, &tree)) {
         return TR_FAILED;
     }
-    tr_status status = commit_tree(call, repository, tree);
+    tr_status status =
+            changes_nothing(repository, tree)
+                    ? tr_fail(call, TR_FAILED, NULL,
+                              "nothing is staged, so there is nothing to commit: stage the changed "
+                              "files with git_add first; git_status names them")
+                    : commit_tree(call, repository, tree);
     git_tree_free(tree);
     return status;
 }

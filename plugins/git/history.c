@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "date.h"
+#include "objects.h"
 #include "quote.h"
 #include "repository.h"
 #include "work.h"
@@ -130,6 +131,7 @@ static bool diff_of(struct tr_call *call, git_repository *repository, git_commit
     git_commit *parent = NULL;
     git_diff_options options = GIT_DIFF_OPTIONS_INIT;
     options.ignore_submodules = GIT_SUBMODULE_IGNORE_ALL;
+    options.max_size = (git_off_t)OBJECTS_BLOB_MAX;
     int code = git_commit_tree(&tree, commit);
     if (code == 0 && git_commit_parentcount(commit) > 0 &&
         (code = git_commit_parent(&parent, commit, 0)) == 0) {
@@ -176,14 +178,19 @@ tr_status history_show(struct tr_call *call, git_repository *repository) {
 
 /* ------------------------------------------------------------------- branches */
 
+#define BRANCHES_MAX 100000
+
 struct listing {
+    struct tr_call *call;
     git_repository *repository;
+    git_reference *head; /* HEAD itself, or NULL; owned */
     git_object *with;    /* a commit that a branch must have, or NULL */
     git_object *without; /* one that it must not have */
     bool is_all;
     char **lines; /* owned */
     size_t count;
     size_t capacity;
+    size_t seen; /* branches, also those that are not wanted */
 };
 
 static bool has_commit(const struct listing *listing, const git_oid *tip,
@@ -228,6 +235,12 @@ static bool keep_line(struct listing *listing, char *line) {
     return true;
 }
 
+/* The branch that HEAD names. git_branch_is_head() reads HEAD again for each branch. */
+static bool is_current(const struct listing *listing, git_reference *branch) {
+    const char *name = listing->head != NULL ? git_reference_symbolic_target(listing->head) : NULL;
+    return name != NULL && strcmp(name, git_reference_name(branch)) == 0;
+}
+
 static bool add_branch(struct listing *listing, git_reference *branch, git_branch_t type) {
     const char *name = git_reference_name(branch);
     const char *target = git_reference_symbolic_target(branch);
@@ -238,23 +251,43 @@ static bool add_branch(struct listing *listing, git_reference *branch, git_branc
     bool is_local = type == GIT_BRANCH_LOCAL;
     name += strlen(is_local ? "refs/heads/" : "refs/remotes/");
     bool is_remote = target != NULL && strncmp(target, "refs/remotes/", 13) == 0;
-    int length = asprintf(
-            &line, "%s %s%s%s%s", is_local && git_branch_is_head(branch) == 1 ? "*" : " ",
-            is_local || !listing->is_all ? "" : "remotes/", name, target != NULL ? " -> " : "",
-            target == NULL ? ""
-            : is_remote    ? target + 13
-                           : target);
+    int length = asprintf(&line, "%s %s%s%s%s", is_local && is_current(listing, branch) ? "*" : " ",
+                          is_local || !listing->is_all ? "" : "remotes/", name,
+                          target != NULL ? " -> " : "",
+                          target == NULL ? ""
+                          : is_remote    ? target + 13
+                                         : target);
     return length >= 0 && keep_line(listing, line);
 }
 
+/* One more branch is looked at; false: the call has failed. */
+static bool count_branch(struct listing *listing) {
+    if (++listing->seen > BRANCHES_MAX) {
+        (void)tr_fail(listing->call, TR_LIMIT_EXCEEDED, "repo_path",
+                      "the repository has more than %d branches, the most that are listed; use git "
+                      "itself",
+                      BRANCHES_MAX);
+        return false;
+    }
+    if (tr_cancelled(listing->call)) {
+        (void)tr_fail(listing->call, TR_CANCELLED, NULL, "cancelled");
+        return false;
+    }
+    return true;
+}
+
+/* False: the call has failed. */
 static bool gather_branches(struct listing *listing, git_branch_t type) {
     git_branch_iterator *iterator = NULL;
     git_reference *branch;
     git_branch_t of;
     size_t before = listing->count;
-    bool done = git_branch_iterator_new(&iterator, listing->repository, type) == 0;
+    bool done = git_branch_iterator_new(&iterator, listing->repository, type) == 0 ||
+                repository_fail(listing->call, NULL, "the branches cannot be listed");
     while (done && git_branch_next(&branch, &of, iterator) == 0) {
-        done = add_branch(listing, branch, of);
+        done = count_branch(listing) &&
+               (add_branch(listing, branch, of) ||
+                repository_fail(listing->call, NULL, "no memory is left for the branches"));
         git_reference_free(branch);
     }
     git_branch_iterator_free(iterator);
@@ -278,6 +311,7 @@ static tr_status reply_branches(struct tr_call *call, struct listing *listing, g
         text_add_string(&text, ")\n");
     }
     git_reference_free(head);
+    (void)git_reference_lookup(&listing->head, listing->repository, "HEAD");
     bool done = (type == GIT_BRANCH_REMOTE || gather_branches(listing, GIT_BRANCH_LOCAL)) &&
                 (type == GIT_BRANCH_LOCAL || gather_branches(listing, GIT_BRANCH_REMOTE));
     for (size_t i = 0; i < listing->count; i++) {
@@ -286,9 +320,9 @@ static tr_status reply_branches(struct tr_call *call, struct listing *listing, g
         free(listing->lines[i]);
     }
     free(listing->lines);
+    git_reference_free(listing->head);
     if (!done) {
         text_finish(&text);
-        (void)repository_fail(call, NULL, "the branches cannot be listed");
         return TR_FAILED;
     }
     return reply_text(call, &text);
@@ -298,7 +332,8 @@ tr_status history_branch(struct tr_call *call, git_repository *repository) {
     const char *kind = tr_get_string(call, "branch_type", "local");
     const char *with = tr_get_string(call, "contains", NULL);
     const char *without = tr_get_string(call, "not_contains", NULL);
-    struct listing listing = {.repository = repository, .is_all = strcmp(kind, "all") == 0};
+    struct listing listing = {
+            .call = call, .repository = repository, .is_all = strcmp(kind, "all") == 0};
     git_branch_t type = listing.is_all                ? GIT_BRANCH_ALL
                         : strcmp(kind, "remote") == 0 ? GIT_BRANCH_REMOTE
                                                       : GIT_BRANCH_LOCAL;

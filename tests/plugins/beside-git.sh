@@ -68,6 +68,7 @@ echo b >r/folder/b.txt
 echo 'c d' >"r/with space"
 echo u >r/köln
 same "files that git does not know" "Repository status:" status status
+says "no first commit without a file" "toolrack: ExecutionFailed: nothing is staged, so there is nothing to commit: ..." commit '{"repo_path": "r", "message": "empty"}'
 says "all files are staged" "Files staged successfully" add '{"repo_path": "r", "files": ["."]}'
 same "the first commit is prepared" "Repository status:" status status
 same "what is staged at first" "Staged changes:" diff_staged diff --cached
@@ -75,6 +76,7 @@ says "the first commit" "Changes committed successfully with hash ..." commit '{
 passes "the repository is sound" git -C r fsck --strict
 passes "its tree is what git would make" bash -c "test \"\$(git -C r rev-parse HEAD^{tree})\" = \"\$(git -C r write-tree)\""
 same "nothing to commit" "Repository status:" status status
+says "nothing is committed without a change" "toolrack: ExecutionFailed: nothing is staged, so there is nothing to commit: ..." commit '{"repo_path": "r", "message": "empty"}'
 
 printf 'one\n2\nthree\nfour\n' >r/a.txt
 rm r/folder/b.txt
@@ -297,6 +299,33 @@ for call in 'show {"repo_path": "bomb", "revision": "main"}' 'diff {"repo_path":
     'reset {"repo_path": "bomb"}' 'checkout {"repo_path": "bomb", "branch_name": "main"}'; do
     says "... by ${call%% *}" "toolrack: LimitExceeded: the commit has more than 1000000 files and folders..." "${call%% *}" "${call#* }"
 done
+git init -q large
+echo small >large/file && git -C large add file && git -C large commit -q -m small
+head -c 140000000 /dev/zero >large/file && git -C large add file && git -C large commit -q -m large
+commit=$({ git -C large cat-file commit HEAD; head -c 5000000 /dev/zero; } | git -C large hash-object -t commit -w --literally --stdin)
+tree=$(head -c 70000000 /dev/zero | git -C large hash-object -t tree -w --literally --stdin)
+for form in loose packed; do
+    says "a commit that unpacks to more than it needs: $form" "toolrack: InvalidArguments: /revision: '$commit' names no commit: the object $commit is a commit of ... bytes, and at most 4194304 are read;..." \
+        show "{\"repo_path\": \"large\", \"revision\": \"$commit\"}"
+    says "... by the beginning of its number: $form" "toolrack: InvalidArguments: ... is a commit of ... bytes, and at most 4194304 are read;..." show "{\"repo_path\": \"large\", \"revision\": \"${commit:0:8}\"}"
+    says "a tree that does: $form" "toolrack: InvalidArguments: ... is a tree of 70000000 bytes, and at most 67108864 are read;..." show "{\"repo_path\": \"large\", \"revision\": \"$tree\"}"
+    says "a file that does is shown as a binary one: $form" "Commit: ...
+...
+Binary files a/file and b/file differ" show '{"repo_path": "large", "revision": "HEAD"}'
+    git -C large checkout -q HEAD~1
+    says "and is not checked out: $form" "toolrack: ExecutionFailed: the files cannot be written: the object ... is a blob of 140000000 bytes, and at most 134217728 are read;..." \
+        checkout "{\"repo_path\": \"large\", \"branch_name\": \"main\"}"
+    passes "the file is as it was: $form" grep -q small large/file
+    git -C large checkout -q -f main
+    [ "$form" = packed ] || { git -C large rev-list --objects --all | cut -d ' ' -f 1; echo "$commit"; echo "$tree"; } |
+        git -C large -c pack.compression=1 pack-objects -q "$work/granted/large/.git/objects/pack/pack" >"$work/log" && git -C large prune-packed
+done
+rm -rf large
+git init -q many && git -C many commit -q --allow-empty -m one
+seq 100000 | sed "s|.*|$(git -C many rev-parse HEAD) refs/heads/b&|" | { echo "# pack-refs with: peeled fully-peeled sorted "; LC_ALL=C sort -k 2; } >many/.git/packed-refs
+says "more branches than are listed" "toolrack: LimitExceeded: /repo_path: the repository has more than 100000 branches..." branch '{"repo_path": "many", "branch_type": "local"}'
+sed -i '$ d' many/.git/packed-refs
+passes "as many as are listed" test "$(tool branch '{"repo_path": "many", "branch_type": "local"}' | grep -c '^[ *] [bm]')" = 100000
 echo new >r/a-new-name
 says "a path with ./ is the same path" "Files staged successfully" add '{"repo_path": "r", "files": ["./a-new-name", "a-new-name"]}'
 echo ignored >r/.gitignore && touch r/ignored
