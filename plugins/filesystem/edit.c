@@ -106,37 +106,88 @@ static void add_indented(struct text *out, struct span indent, const struct text
 static void put(struct text *text, size_t begin, size_t end, const struct text *made) {
     struct text whole = {.failed = text->failed || made->failed,
                          .too_long = text->too_long || made->too_long};
-    text_add(&whole, text->data, begin);
-    text_add(&whole, made->data, made->length);
+    text_add(&whole, begin > 0 ? text->data : "", begin);
+    text_add(&whole, made->length > 0 ? made->data : "", made->length);
     text_add(&whole, text->length > end ? text->data + end : "", text->length - end);
     text_finish(text);
     *text = whole;
 }
 
-bool edit_apply(struct text *text, const struct text *old_text, const struct text *new_text) {
-    const char *found = old_text->length == 0 ? text->data
-                        : text->length == 0   ? NULL
-                                              : memmem(text->data, text->length, old_text->data,
+/* A copy with LF as the ends of lines, in which what is sought is found; false: no memory. */
+static bool copy_plain(const struct text *text, struct text *ret) {
+    text_add(ret, text->length > 0 ? text->data : "", text->length);
+    text_normalize_lines(ret);
+    return !ret->failed;
+}
+
+/* Where a place of the copy is in the text itself, which may have CR before LF. */
+static size_t place_of(const struct text *text, size_t plain) {
+    size_t at = 0;
+    for (size_t i = 0; i < plain; i++) {
+        at += text->data[at] == '\r' && at + 1 < text->length && text->data[at + 1] == '\n';
+        at++;
+    }
+    return at;
+}
+
+static bool has_crlf(const struct text *text) {
+    const char *end = text->length > 0 ? memchr(text->data, '\n', text->length) : NULL;
+    return end != NULL && end > text->data && end[-1] == '\r';
+}
+
+/* Add a text whose lines end with LF, with the ends that the first line of `file` has. */
+static void add_with_ends(struct text *out, const struct text *made, const struct text *file) {
+    size_t at = 0;
+    struct span line;
+    const char *end = has_crlf(file) ? "\r\n" : "\n";
+    for (bool is_first = true; next_line(made, &at, &line); is_first = false) {
+        text_add_string(out, is_first ? "" : end);
+        text_add(out, line.data, line.length);
+    }
+    out->failed = out->failed || made->failed;
+    out->too_long = out->too_long || made->too_long;
+}
+
+/* Find what is to be replaced, from `ret_begin` to `ret_end`, and make what comes in its place. */
+static bool find(const struct text *plain, const struct text *old_text, const struct text *new_text,
+                 size_t *ret_begin, size_t *ret_end, struct text *ret_made) {
+    const char *found = old_text->length == 0 ? plain->data
+                        : plain->length == 0  ? NULL
+                                              : memmem(plain->data, plain->length, old_text->data,
                                                        old_text->length);
     if (found != NULL || old_text->length == 0) {
-        size_t begin = found != NULL ? (size_t)(found - text->data) : 0;
-        put(text, begin, begin + old_text->length, new_text);
-        return !text->failed;
+        *ret_begin = found != NULL ? (size_t)(found - plain->data) : 0;
+        *ret_end = *ret_begin + old_text->length;
+        text_add(ret_made, new_text->length > 0 ? new_text->data : "", new_text->length);
+        return true;
     }
     size_t at = 0;
-    size_t begin = 0;
-    size_t end;
     struct span line;
-    while (next_line(text, &at, &line)) {
-        if (matches_at(text, begin, old_text, &end)) {
-            struct text made = {0};
+    for (*ret_begin = 0; next_line(plain, &at, &line); *ret_begin = at) {
+        if (matches_at(plain, *ret_begin, old_text, ret_end)) {
             struct span rest;
-            add_indented(&made, indent_of(line, &rest), old_text, new_text);
-            put(text, begin, end, &made);
-            text_finish(&made);
-            return !text->failed;
+            add_indented(ret_made, indent_of(line, &rest), old_text, new_text);
+            return true;
         }
-        begin = at;
     }
     return false;
+}
+
+bool edit_apply(struct text *text, const struct text *old_text, const struct text *new_text) {
+    struct text plain = {0};
+    struct text made = {0};
+    size_t begin = 0;
+    size_t end = 0;
+    bool is_found =
+            copy_plain(text, &plain) && find(&plain, old_text, new_text, &begin, &end, &made);
+    if (is_found) {
+        struct text ended = {0};
+        add_with_ends(&ended, &made, text);
+        put(text, place_of(text, begin), place_of(text, end), &ended);
+        text_finish(&ended);
+    }
+    text->failed = text->failed || plain.failed;
+    text_finish(&plain);
+    text_finish(&made);
+    return is_found && !text->failed;
 }

@@ -23,12 +23,20 @@ static bool give_up(struct tr_call *call, struct place_fault *fault) {
     return true;
 }
 
-static bool too_long(const struct place *place, struct place_fault *fault) {
+/* `lines`: how many were asked for; UINT64_MAX: all. */
+static bool too_long(const struct place *place, uint64_t lines, struct place_fault *fault) {
     fault->code = TR_LIMIT_EXCEEDED;
     (void)snprintf(fault->message, sizeof fault->message,
-                   "%.400s is too long: a result has at most %zu MiB; read_text_file with head or "
-                   "tail gives a part of a text",
-                   place->path, TEXT_SIZE_MAX >> 20);
+                   "%.400s is too long: %s more than %zu MiB, which a result has at most; %s",
+                   place->path,
+                   lines == UINT64_MAX ? "it has"
+                   : lines == 1        ? "this line alone has"
+                                       : "the lines that were asked for have",
+                   TEXT_SIZE_MAX >> 20,
+                   lines == UINT64_MAX ? "read_text_file with head or tail gives a part of a text"
+                   : lines == 1 ? "a part of a line cannot be read, so the file is of use only to "
+                                  "a tool for its format"
+                                : "ask for fewer, at least 1");
     return false;
 }
 
@@ -51,7 +59,7 @@ static bool read_range(struct tr_call *call, const struct place *place, int fd, 
             return false;
         }
         if (piece > left ? false : !text_reserve(ret, piece)) {
-            return too_long(place, fault);
+            return too_long(place, lines_max, fault);
         }
         char byte;
         ssize_t got = pread(fd, piece > left ? &byte : ret->data + ret->length,
@@ -66,7 +74,7 @@ static bool read_range(struct tr_call *call, const struct place *place, int fd, 
             return true;
         }
         if (piece > left) {
-            return too_long(place, fault);
+            return too_long(place, lines_max, fault);
         }
         const char *from = ret->data + ret->length;
         const char *end = from + got;
@@ -132,7 +140,7 @@ static bool find_tail(struct tr_call *call, const struct place *place, int fd, u
             return false;
         }
         if (st.st_size - at > (off_t)TEXT_SIZE_MAX) {
-            return too_long(place, fault);
+            return too_long(place, count, fault);
         }
         ssize_t got = pread(fd, piece, size, at - (off_t)size);
         if (got < 0) {

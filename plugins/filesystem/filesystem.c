@@ -266,11 +266,14 @@ static bool add_fenced(struct text *out, const struct text *diff) {
     return !out->failed;
 }
 
-static bool describe_edit(const struct place *place, const struct text *before,
-                          const struct text *after, struct text *out) {
+/* Without the CR of line ends, as a diff for people: the reference server's. */
+static bool describe_edit(const struct place *place, struct text *before, struct text *after,
+                          struct text *out) {
     struct text name = {0};
     struct text diff = {0};
     text_add_utf8(&name, place->path, strlen(place->path));
+    text_normalize_lines(before);
+    text_normalize_lines(after);
     bool is_made = !name.failed &&
                    diff_add(&diff, name.data, before->length > 0 ? before->data : "",
                             before->length, after->length > 0 ? after->data : "", after->length) &&
@@ -305,6 +308,7 @@ static tr_status edit_file(struct tr_call *call) {
     struct place_fault fault;
     struct text before = {0};
     struct text after = {0};
+    struct text made = {0}; /* what is written */
     struct text out = {0};
     uint64_t count = tr_count(call, "edits");
     tr_status status = TR_FAILED;
@@ -312,14 +316,14 @@ static tr_status edit_file(struct tr_call *call) {
         return TR_FAILED;
     }
     bool is_good = read_for_edit(call, &place, &before);
-    text_normalize_lines(&before);
-    text_add(&after, before.data, before.length);
+    text_add(&after, before.length > 0 ? before.data : "", before.length);
     for (uint64_t i = 0; is_good && i < count; i++) {
         is_good = apply(call, i, &after);
     }
+    text_add(&made, after.length > 0 ? after.data : "", after.length);
     is_good = is_good && describe_edit(&place, &before, &after, &out);
     if (is_good && !tr_get_bool(call, "dryRun", false) &&
-        !file_write(call, &place, after.length > 0 ? after.data : "", after.length, &fault)) {
+        !file_write(call, &place, made.length > 0 ? made.data : "", made.length, &fault)) {
         is_good = false;
         status = tool_fail(call, NULL, &fault);
     }
@@ -328,6 +332,7 @@ static tr_status edit_file(struct tr_call *call) {
     }
     text_finish(&before);
     text_finish(&after);
+    text_finish(&made);
     text_finish(&out);
     return status;
 }

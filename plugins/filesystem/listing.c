@@ -151,7 +151,7 @@ tr_status list_directory(struct tr_call *call) {
     for (size_t i = 0; i < entries.count; i++) {
         text_add_string(&text, i > 0 ? "\n" : "");
         text_add_string(&text, entries.items[i].is_folder ? "[DIR] " : "[FILE] ");
-        text_add(&text, entries.items[i].text.data, entries.items[i].text.length);
+        text_add_name(&text, entries.items[i].name);
     }
     entries_finish(&entries);
     if (number != 0) {
@@ -234,11 +234,12 @@ static void format_size(off_t size, char ret[32]) {
 
 static void add_sized(struct text *text, const struct entry *entry) {
     char size[32];
-    size_t width = text_utf16_length(entry->text.data, entry->text.length);
+    text_add_string(text, entry->is_folder ? "[DIR] " : "[FILE] ");
+    size_t begin = text->length;
+    text_add_name(text, entry->name);
+    size_t width = text_utf16_length(text->data + begin, text->length - begin);
     int padding = width < 30 ? (int)(30 - width) : 0;
     format_size(entry->size, size);
-    text_add_string(text, entry->is_folder ? "[DIR] " : "[FILE] ");
-    text_add(text, entry->text.data, entry->text.length);
     if (entry->is_folder) {
         text_add_format(text, "%*s \n", padding, "");
     } else {
@@ -353,7 +354,6 @@ struct tree {
     struct tr_call *call;
     struct place place; /* where it is */
     struct text path;   /* the same, relative to where it began, as UTF-8 */
-    struct text root;   /* where it began, as UTF-8 */
     struct patterns left_out;
     struct glob pattern; /* of search_files */
     struct text out;
@@ -362,7 +362,6 @@ struct tree {
 
 static void tree_finish(struct tree *tree) {
     text_finish(&tree->path);
-    text_finish(&tree->root);
     text_finish(&tree->out);
     patterns_finish(&tree->left_out);
     glob_finish(&tree->pattern);
@@ -409,7 +408,6 @@ static bool begin(struct tree *tree) {
     int fd = open_folder(tree->call, &tree->place);
     if (fd >= 0) {
         (void)close(fd);
-        text_add_utf8(&tree->root, tree->place.path, strlen(tree->place.path));
     }
     return fd >= 0;
 }
@@ -502,9 +500,7 @@ static void search(struct tree *tree, unsigned depth) {
                        !is_left_out(&tree->left_out, tree->path.data);
         if (is_seen && glob_matches(&tree->pattern, tree->path.data)) {
             text_add_string(&tree->out, tree->out.length > 0 ? "\n" : "");
-            text_add(&tree->out, tree->root.data, tree->root.length);
-            text_add_string(&tree->out, tree->root.length == 1 ? "" : "/");
-            text_add(&tree->out, tree->path.data, tree->path.length);
+            text_add_name(&tree->out, tree->place.path);
         }
         if (is_seen && entry->is_folder) {
             search(tree, depth + 1);

@@ -158,6 +158,60 @@ void text_add_json(struct text *text, const char *data, size_t length) {
     text_add(text, "\"", 1);
 }
 
+/* Whether a character, which `size` bytes are, may not be in a line as it is. */
+static bool is_odd(const char *at, size_t size) {
+    unsigned char first = (unsigned char)at[0];
+    return first < 0x20 || first == 0x7f ||
+           (size == 2 && first == 0xc2 && (unsigned char)at[1] < 0xa0) || /* U+0080 to U+009F */
+           (size == 3 &&
+            (memcmp(at, "\xe2\x80\xa8", 3) == 0 || memcmp(at, "\xe2\x80\xa9", 3) == 0));
+}
+
+static bool is_plain(const char *name, size_t length) {
+    bool valid = length == 0 || name[0] != '"';
+    for (size_t at = 0, size; valid && at < length; at += size) {
+        size = next_character((const unsigned char *)name + at, length - at, &valid);
+        valid = valid && !is_odd(name + at, size);
+    }
+    return valid;
+}
+
+static void add_escaped(struct text *text, const char *at, size_t size) {
+    static const char named[] = "\"\\\b\f\n\r\t";
+    const char *place = size == 1 && *at != '\0' ? strchr(named, *at) : NULL;
+    const unsigned char *bytes = (const unsigned char *)at;
+    if (place != NULL) {
+        text_add_format(text, "\\%c", "\"\\bfnrt"[place - named]);
+    } else if (!is_odd(at, size)) {
+        text_add(text, at, size);
+    } else {
+        text_add_format(text, "\\u%04x",
+                        size == 1   ? bytes[0]
+                        : size == 2 ? (bytes[0] & 0x1fU) << 6 | (bytes[1] & 0x3fU)
+                                    : 0x2000U | (bytes[1] & 0x3fU) << 6 | (bytes[2] & 0x3fU));
+    }
+}
+
+void text_add_name(struct text *text, const char *name) {
+    size_t length = strlen(name);
+    if (is_plain(name, length)) {
+        text_add(text, name, length);
+        return;
+    }
+    text_add(text, "\"", 1);
+    for (size_t at = 0, size; at < length; at += size) {
+        bool valid;
+        size = next_character((const unsigned char *)name + at, length - at, &valid);
+        if (valid) {
+            add_escaped(text, name + at, size);
+        }
+        for (size_t i = 0; !valid && i < size; i++) {
+            text_add_format(text, "\\x%02x", (unsigned char)name[at + i]);
+        }
+    }
+    text_add(text, "\"", 1);
+}
+
 void text_add_base64(struct text *text, const void *data, size_t size) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned char *from = data;

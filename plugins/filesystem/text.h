@@ -33,6 +33,10 @@ bool text_is_utf8(const struct text *text, size_t *ret_at);
 void text_make_utf8(struct text *text);
 /** Add as a JSON string with its quotes; valid UTF-8. */
 void text_add_json(struct text *text, const char *data, size_t length);
+/** Add the name of a file, or a path, as it is; or in quotes with escapes, where it has what could
+ * be taken for another line or name: control characters, ends of lines, bytes that are no UTF-8
+ * (\xff), or quotes at its beginning. */
+void text_add_name(struct text *text, const char *name);
 void text_add_base64(struct text *text, const void *data, size_t size);
 /** Replace each CR LF by LF. */
 void text_normalize_lines(struct text *text);

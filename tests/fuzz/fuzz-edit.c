@@ -2,7 +2,8 @@
  * between them.
  *
  * The diff of before and after says how the one becomes the other: applied to the text before, it
- * gives the text after. */
+ * gives the text after. Ends of lines are no part of it: the same edit of the text with LF gives
+ * the same, and what CR LF were there are there still. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,16 +21,33 @@ static void check(bool holds) {
     }
 }
 
-static struct text take(const unsigned char **data, size_t *size) {
+static struct text take(const unsigned char **data, size_t *size, bool is_plain) {
     struct text text = {0};
     const unsigned char *end = memchr(*data, '\0', *size);
     size_t length = end != NULL ? (size_t)(end - *data) : *size;
     text_add_utf8(&text, (const char *)*data, length);
-    text_normalize_lines(&text);
+    if (is_plain) {
+        text_normalize_lines(&text);
+    }
     length += end != NULL;
     *data += length;
     *size -= length;
     return text;
+}
+
+static struct text copy(const struct text *text) {
+    struct text made = {0};
+    text_add(&made, text->length > 0 ? text->data : "", text->length);
+    return made;
+}
+
+static bool same(const struct text *one, const struct text *two) {
+    return one->length == two->length &&
+           (one->length == 0 || memcmp(one->data, two->data, one->length) == 0);
+}
+
+static bool has_cr(const struct text *text) {
+    return text->length > 0 && memchr(text->data, '\r', text->length) != NULL;
 }
 
 /* One line with its end; `*at` moves behind it. */
@@ -83,17 +101,23 @@ static struct text apply(const struct text *diff, const struct text *before) {
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     struct text diff = {0};
-    struct text before = take(&data, &size);
-    struct text old_text = take(&data, &size);
-    struct text new_text = take(&data, &size);
-    struct text after = {0};
-    text_add(&after, before.data, before.length);
-    (void)edit_apply(&after, &old_text, &new_text);
+    struct text before = take(&data, &size, false);
+    struct text old_text = take(&data, &size, true);
+    struct text new_text = take(&data, &size, true);
+    struct text after = copy(&before);
+    bool is_done = edit_apply(&after, &old_text, &new_text);
+    check(is_done || same(&before, &after));
+    text_normalize_lines(&before);
+    text_normalize_lines(&after);
+    if (!has_cr(&before) && !has_cr(&new_text)) {
+        struct text plain = copy(&before);
+        check(edit_apply(&plain, &old_text, &new_text) == is_done && same(&plain, &after));
+        text_finish(&plain);
+    }
     check(diff_add(&diff, "f", before.length > 0 ? before.data : "", before.length,
                    after.length > 0 ? after.data : "", after.length));
     struct text made = apply(&diff, &before);
-    check(made.length == after.length &&
-          (made.length == 0 || memcmp(made.data, after.data, made.length) == 0));
+    check(same(&made, &after));
     text_finish(&made);
     text_finish(&diff);
     text_finish(&before);

@@ -113,13 +113,30 @@ await passes('of a file of 3 GiB only parts are read', async () => {
     const path = join(root, 'huge');
     writeFileSync(path, 'first\nsecond\n');
     truncateSync(path, 3 * 2 ** 30);
-    for (const args of [{path}, {path, tail: 2}]) {
-        assert.match((await server.call('read_text_file', args)).content[0].text, /too long.*head or tail/);
+    for (const [args, advice] of [[{path}, /too long.*head or tail/], [{path, tail: 2}, /too long.*ask for fewer/],
+                                  [{path, tail: 1}, /too long: this line alone/], [{path, head: 3}, /too long.*ask for fewer/]]) {
+        assert.match((await server.call('read_text_file', args)).content[0].text, advice);
     }
     assert.match((await server.call('read_media_file', {path})).content[0].text, /too long/);
     assert.match((await server.call('edit_file', {path, edits: []})).content[0].text, /too long/);
     assert.equal((await server.call('read_text_file', {path, head: 2})).content[0].text, 'first\nsecond');
     assert.match((await server.call('get_file_info', {path})).content[0].text, /size: 3221225472/);
+});
+
+await passes('names that are not UTF-8 or have line ends are told apart, each in one row', async () => {
+    const path = join(root, 'names');
+    mkdirSync(path);
+    for (const byte of [0xfe, 0xff]) {
+        writeFileSync(Buffer.concat([Buffer.from(`${path}/a\n`), Buffer.from([byte, 0xe2, 0x82])]), '');
+    }
+    writeFileSync(join(path, 'b\u2028\u0085'), '');
+    const names = ['"a\\n\\xfe\\xe2\\x82"', '"a\\n\\xff\\xe2\\x82"', '"b\\u2028\\u0085"'];
+    assert.equal((await server.call('list_directory', {path})).content[0].text, names.map((name) => `[FILE] ${name}`).join('\n'));
+    assert.equal((await server.call('search_files', {path, pattern: '**'})).content[0].text,
+                 names.map((name) => `"${path}/${name.slice(1)}`).join('\n'));
+    const rows = (await server.call('list_directory_with_sizes', {path})).content[0].text.split('\n');
+    assert.deepEqual(rows.slice(0, 3).map((row) => row.slice(7, 7 + names[0].length).trim()).sort(), names);
+    assert.equal(rows.length, 6);
 });
 
 await passes('a tree that is too deep is an error, and a search leaves out what is', async () => {
