@@ -30,6 +30,10 @@ static bool fail(struct members *members, const char *message) {
 /* libarchive's own words, which may be missing. */
 static bool fail_by_library(struct members *members) {
     const char *said = archive_error_string(members->archive);
+    if (said != NULL && strcmp(said, "Unrecognized archive format") == 0) {
+        return fail(members, "is damaged, or no archive that is read: tar, zip, 7z or cpio, packed "
+                             "by gzip, bzip2, xz or zstd; others, such as RAR, are not");
+    }
     return fail(members, said != NULL ? said : "the archive is damaged");
 }
 

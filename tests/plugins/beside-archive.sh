@@ -103,9 +103,44 @@ long.tar.gz|its name is longer than 4,095 bytes, or a part of it than 255
 deep.tar.gz|its name has more than 64 folders
 TABLE
 for file in huge bomb many; do
-    says "a limit: $file" 'toolrack: LimitExceeded: ...' extract "{\"path\": \"$file.tar.gz\", \"destination\": \"refused\"}"
+    says "a limit: $file" 'toolrack: ExecutionFailed: nothing was extracted: ...' extract "{\"path\": \"$file.tar.gz\", \"destination\": \"refused\"}"
     passes "and nothing is written: $file" test ! -e "$granted/refused"
 done
+printf 'Rar!\032\007\001\000\063\222\265\345' >"$granted/some.rar"
+says "RAR is not read" 'toolrack: ExecutionFailed: nothing was extracted: some.rar: is damaged, or no archive that is read: ...such as RAR...' \
+    extract '{"path": "some.rar", "destination": "refused"}'
+python3 - "$granted" <<'PYTHON'
+import io, sys, tarfile
+for archive, members in {"twice": [("a", "1"), ("b", "2"), ("./a", "3")], "fork": [("x", "1"), ("x!", "2"), ("x/y", "3")],
+                         "fork-back": [("x/y/z", "1"), ("x/y", "2")], "folders": [("f/", None), ("f/a", "1"), ("f/", None), ("f", None)]}.items():
+    with tarfile.open(f"{sys.argv[1]}/{archive}.tar", "w") as made:
+        for name, text in members:
+            info = tarfile.TarInfo(name)
+            info.type = tarfile.REGTYPE if text else tarfile.DIRTYPE
+            info.size = len(text or "")
+            made.addfile(info, io.BytesIO((text or "").encode()))
+PYTHON
+says "a name that is there twice" 'toolrack: ExecutionFailed: nothing was extracted: "a" is in it more than once; with overwrite the last one is kept' \
+    extract '{"path": "twice.tar", "destination": "refused"}'
+says "with overwrite" '{"files":3,...}' extract '{"path": "twice.tar", "destination": "twice", "overwrite": true}'
+passes "the last one is kept" grep -q 3 "$granted/twice/a"
+for name in fork fork-back; do
+    says "a file and a folder of one name: $name" 'toolrack: ExecutionFailed: nothing was extracted: "x..." is a file and a folder in it' \
+        extract "{\"path\": \"$name.tar\", \"destination\": \"refused\", \"overwrite\": true, \"skip_unsafe\": true}"
+done
+passes "and nothing is written" test ! -e "$granted/refused"
+says "a folder may be there many times" '{"files":1,"folders":3,...}' extract '{"path": "folders.tar", "destination": "folders"}'
+
+says "what is named twice is taken once" '{"files":5,"folders":4,"skipped":...}' create '{"path": "made/once.tar", "files": ["tree/one.txt", "tree", "./tree/deep", "tree"]}'
+passes "also by tar's list" test "$(tar -tf "$granted/made/once.tar" | sort | uniq -d)" = ""
+mkdir "$granted/alike" && echo 1 >"$granted/alike/a\\b" && mkdir "$granted/alike/a" && echo 2 >"$granted/alike/a/b"
+says "two files that would have one name" 'toolrack: ExecutionFailed: no archive was made: a/b: two files would have this name in the archive' \
+    create '{"path": "made/alike.tar", "base": "alike", "files": ["a\\b", "a"]}'
+mkdir "$granted/linked" && echo 1 >"$granted/linked/one" && ln "$granted/linked/one" "$granted/linked/two"
+says "hard links are files of their own" '{"files":2,...}' create '{"path": "made/linked.zip", "files": ["linked"]}'
+says "and come back as such" '{"files":2,...}' extract '{"path": "made/linked.zip", "destination": "unlinked"}'
+passes "with the same text" diff -r "$granted/linked" "$granted/unlinked/linked"
+
 says "what is safe of it is extracted when asked for" '{"files":2,"folders":0,"bytes":12,"skipped":1,"renamed":0}' \
     extract '{"path": "link.tar.gz", "destination": "safe", "skip_unsafe": true}'
 passes "and the folder in place of the link is one" test -d "$granted/safe/way" -a ! -L "$granted/safe/way"
