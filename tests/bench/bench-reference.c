@@ -9,6 +9,7 @@
  * Goals: 10 times as many calls a second where the protocol is the work, and 3 times where the disk
  * is. */
 #include <dirent.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,8 @@ enum { THEIRS, OURS, SIDES };
 #define TEN(text) text text text text text text text text text text
 
 /* A tool and its arguments, in which @ is the folder, # the number of the call modulo `modulo`, and
- * ~ that of the next one. What changes something is not measured with several in flight. */
+ * ~ that of the next one. What changes something is not measured with several in flight. What
+ * changes something once only is undone before each round, which ends after `modulo` calls. */
 static const struct row {
     const char *name;
     const char *server;
@@ -39,52 +41,64 @@ static const struct row {
     const char *arguments;
     unsigned modulo;
     bool alone;
+    const char *undone_by; /* a tool with the same arguments; or NULL */
 } rows[] = {
-        {"read_text_file, 1 KB", "filesystem", "read_text_file", "{'path':'@/a.txt'}", 1, false},
-        {"read_file, 1 KB", "filesystem", "read_file", "{'path':'@/a.txt'}", 1, false},
-        {"read_text_file, 1 MB", "filesystem", "read_text_file", "{'path':'@/big.txt'}", 1, false},
+        {"read_text_file, 1 KB", "filesystem", "read_text_file", "{'path':'@/a.txt'}", 1, false,
+         NULL},
+        {"read_file, 1 KB", "filesystem", "read_file", "{'path':'@/a.txt'}", 1, false, NULL},
+        {"read_text_file, 1 MB", "filesystem", "read_text_file", "{'path':'@/big.txt'}", 1, false,
+         NULL},
         {"read_text_file, head 10 of 1 MB", "filesystem", "read_text_file",
-         "{'path':'@/big.txt','head':10}", 1, false},
+         "{'path':'@/big.txt','head':10}", 1, false, NULL},
         {"read_text_file, tail 10 of 1 MB", "filesystem", "read_text_file",
-         "{'path':'@/big.txt','tail':10}", 1, false},
-        {"read_media_file, 10 KB", "filesystem", "read_media_file", "{'path':'@/a.png'}", 1, false},
+         "{'path':'@/big.txt','tail':10}", 1, false, NULL},
+        {"read_media_file, 10 KB", "filesystem", "read_media_file", "{'path':'@/a.png'}", 1, false,
+         NULL},
         {"read_multiple_files, 10", "filesystem", "read_multiple_files",
          "{'paths':['@/d0/f3.js','@/d1/f3.js','@/d2/f3.js','@/d3/f3.js','@/d4/f3.js',"
          "'@/d5/f3.js','@/d6/f3.js','@/d7/f3.js','@/d8/f3.js','@/d9/f3.js']}",
-         1, false},
+         1, false, NULL},
         {"write_file, 1 KB", "filesystem", "write_file",
-         "{'path':'@/w.txt','content':'" TEN(TEN(TEN("x"))) "'}", 1, true},
+         "{'path':'@/w.txt','content':'" TEN(TEN(TEN("x"))) "'}", 1, true, NULL},
         {"edit_file", "filesystem", "edit_file",
          "{'path':'@/a.txt','dryRun':true,'edits':[{'oldText':'some words','newText':'few "
          "words'}]}",
-         1, false},
-        {"create_directory", "filesystem", "create_directory", "{'path':'@/new/#'}", 20, false},
-        {"list_directory, 20 files", "filesystem", "list_directory", "{'path':'@/d1'}", 1, false},
+         1, false, NULL},
+        {"create_directory", "filesystem", "create_directory", "{'path':'@/new/#'}", 20, false,
+         NULL},
+        {"list_directory, 20 files", "filesystem", "list_directory", "{'path':'@/d1'}", 1, false,
+         NULL},
         {"list_directory_with_sizes, 20 files", "filesystem", "list_directory_with_sizes",
-         "{'path':'@/d1'}", 1, false},
+         "{'path':'@/d1'}", 1, false, NULL},
         {"directory_tree, 200 files", "filesystem", "directory_tree",
-         "{'path':'@','excludePatterns':['new','m*']}", 1, false},
-        {"move_file", "filesystem", "move_file", "{'source':'@/m#','destination':'@/m~'}", 2, true},
+         "{'path':'@','excludePatterns':['new','m*']}", 1, false, NULL},
+        {"move_file", "filesystem", "move_file", "{'source':'@/m#','destination':'@/m~'}", 2, true,
+         NULL},
         {"search_files, 200 files", "filesystem", "search_files",
-         "{'path':'@','pattern':'**/*.js','excludePatterns':['new/**']}", 1, false},
-        {"get_file_info", "filesystem", "get_file_info", "{'path':'@/a.txt'}", 1, false},
-        {"list_allowed_directories", "filesystem", "list_allowed_directories", "{}", 1, false},
-        {"search_nodes", "memory", "search_nodes", "{'query':'n12'}", 1, false},
-        {"open_nodes", "memory", "open_nodes", "{'names':['n1','n2']}", 1, false},
-        {"read_graph, 500 entities", "memory", "read_graph", "{}", 1, false},
+         "{'path':'@','pattern':'**/*.js','excludePatterns':['new/**']}", 1, false, NULL},
+        {"get_file_info", "filesystem", "get_file_info", "{'path':'@/a.txt'}", 1, false, NULL},
+        {"list_allowed_directories", "filesystem", "list_allowed_directories", "{}", 1, false,
+         NULL},
+        {"search_nodes", "memory", "search_nodes", "{'query':'n12'}", 1, false, NULL},
+        {"open_nodes", "memory", "open_nodes", "{'names':['n1','n2']}", 1, false, NULL},
+        {"read_graph, 500 entities", "memory", "read_graph", "{}", 1, false, NULL},
         {"create_entities, there already", "memory", "create_entities",
-         "{'entities':[{'name':'n#','entityType':'t','observations':['a']}]}", ENTITIES, true},
+         "{'entities':[{'name':'n#','entityType':'t','observations':['a']}]}", ENTITIES, true,
+         NULL},
         {"create_relations", "memory", "create_relations",
-         "{'relations':[{'from':'n#','to':'n1','relationType':'r'}]}", ENTITIES, true},
+         "{'relations':[{'from':'n#','to':'n1','relationType':'r'}]}", ENTITIES, true, NULL},
         {"add_observations", "memory", "add_observations",
-         "{'observations':[{'entityName':'n1','contents':['o#']}]}", 50, true},
+         "{'observations':[{'entityName':'n1','contents':['o#']}]}", 50, true, NULL},
         {"delete_observations", "memory", "delete_observations",
-         "{'deletions':[{'entityName':'n1','observations':['o#']}]}", 50, true},
+         "{'deletions':[{'entityName':'n1','observations':['o#']}]}", 50, true, NULL},
         {"delete_relations", "memory", "delete_relations",
-         "{'relations':[{'from':'n#','to':'n1','relationType':'r'}]}", ENTITIES, true},
-        {"delete_entities", "memory", "delete_entities", "{'entityNames':['x#']}", 1000, true},
+         "{'relations':[{'from':'n#','to':'n1','relationType':'r'}]}", ENTITIES, true,
+         "create_relations"},
+        {"delete_entities", "memory", "delete_entities", "{'entityNames':['x#']}", 1000, true,
+         NULL},
         {"sequentialthinking", "sequential-thinking", "sequentialthinking",
-         "{'thought':'x','nextThoughtNeeded':true,'thoughtNumber':1,'totalThoughts':2}", 1, false},
+         "{'thought':'x','nextThoughtNeeded':true,'thoughtNumber':1,'totalThoughts':2}", 1, false,
+         NULL},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -358,19 +372,35 @@ struct result {
     double cpu_us; /* CPU time of the server for a call; the best round */
 };
 
+/* Undo what the calls of a round have done, or shall do. */
+static void undo(struct side *side, const struct row *row) {
+    struct row by = *row;
+    by.tool = row->undone_by;
+    side->number = 0;
+    for (unsigned i = 0; i < row->modulo; i++) {
+        call(side, &by, 1);
+        await(side);
+    }
+    side->number = 0;
+}
+
 static void measure(struct side *side, const struct row *row, unsigned at_once,
                     struct result *result) {
+    if (row->undone_by != NULL) {
+        undo(side, row);
+    }
     struct usage before = usage_of(side->server.pid);
     uint64_t begin = clock_now_ns();
     uint64_t now = begin;
     unsigned long sent = at_once;
     unsigned long answered = 0;
+    unsigned long most = row->undone_by != NULL ? row->modulo : ULONG_MAX;
     call(side, row, at_once);
     while (answered < sent) {
         unsigned count = receive(side);
         answered += count;
         now = clock_now_ns();
-        if (count > 0 && now - begin < ROUND_NS) {
+        if (count > 0 && sent < most && now - begin < ROUND_NS) {
             call(side, row, count);
             sent += count;
         }
@@ -434,6 +464,12 @@ static void fill_graphs(void) {
     }
 }
 
+/* Whether a row is among those that are asked for. */
+static bool is_wanted(const struct row *row) {
+    const char *wanted = getenv("REFERENCE_ROW");
+    return wanted == NULL || strncmp(wanted, row->name, strlen(wanted)) == 0;
+}
+
 static void measure_server(const struct row *first, size_t count) {
     (void)printf("\n%-36s %9s %9s %8s   %9s %9s\n", first->server, "reference", "ours", "ratio",
                  "reference", "ours");
@@ -443,8 +479,7 @@ static void measure_server(const struct row *first, size_t count) {
     }
     (void)printf("%-36s %9s %9s %8s   %9s %9s\n", "", "calls/s", "calls/s", "", "CPU us", "CPU us");
     for (size_t i = 0; i < count; i++) {
-        const char *wanted = getenv("REFERENCE_ROW");
-        if (wanted == NULL || strncmp(wanted, first[i].name, strlen(wanted)) == 0) {
+        if (is_wanted(&first[i])) {
             sides[THEIRS].number = sides[OURS].number = 0;
             measure_row(&first[i], 1);
             if (!first[i].alone) {
@@ -470,6 +505,13 @@ int main(void) {
         (void)puts("the reference servers\tskipped\tset NODE_MODULES, as ./dev bench does");
         return 0;
     }
+    size_t wanted = 0;
+    for (size_t i = 0; i < ROWS; i++) {
+        wanted += is_wanted(&rows[i]);
+    }
+    if (wanted == 0) {
+        die("REFERENCE_ROW", "no row has a name that begins so");
+    }
     make_folder(server_path("home"));
     (void)setenv("HOME", server_path("home"), 1);
     (void)setenv("XDG_DATA_HOME", server_path("home"), 1);
@@ -481,9 +523,13 @@ int main(void) {
         fill(sides[i].root);
     }
     for (size_t i = 0, end; i < ROWS; i = end) {
-        for (end = i + 1; end < ROWS && strcmp(rows[end].server, rows[i].server) == 0; end++) {
+        bool has_wanted = false;
+        for (end = i; end < ROWS && strcmp(rows[end].server, rows[i].server) == 0; end++) {
+            has_wanted = has_wanted || is_wanted(&rows[end]);
         }
-        measure_server(&rows[i], end - i);
+        if (has_wanted) { /* the others are not even started */
+            measure_server(&rows[i], end - i);
+        }
     }
     return 0;
 }
