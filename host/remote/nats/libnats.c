@@ -15,7 +15,10 @@ static int load(struct toolrack_error *err) {
 #define NATS_FUNCTION(name) "nats" #name,
             NATS_FUNCTIONS(NATS_FUNCTION)
 #undef NATS_FUNCTION
-                    "nats_Open"};
+#define NATS_NAMED_FUNCTION(name) #name,
+                    NATS_NAMED_FUNCTIONS(NATS_NAMED_FUNCTION)
+#undef NATS_NAMED_FUNCTION
+    };
     static const struct library library = {.name = "libnats",
                                            .file = "libnats.so." NATS_SONAME,
                                            .package = "libnats" NATS_SONAME,
@@ -24,14 +27,14 @@ static int load(struct toolrack_error *err) {
                                            .functions = functions,
                                            .function_count = ARRAY_LENGTH(functions)};
     struct libnats found;
-    if (nats.Open != NULL) {
+    if (nats.nats_Open != NULL) {
         return 0;
     }
     int code = library_load(&library, &found, err);
     if (code < 0) {
         return code;
     }
-    if (found.Open(-1) != NATS_OK) {
+    if (found.nats_Open(-1) != NATS_OK) {
         return error_set(err, TOOLRACK_E_IO, "libnats cannot be set up");
     }
     nats = found;

@@ -1,7 +1,7 @@
 /* libnats.h - the NATS client library, loaded when a host joins others.
  *
  * A host that is alone never loads it. Debian 12 has 3.4, which has neither micro services nor an
- * object store. */
+ * object store; JetStream it has. */
 #pragma once
 
 #include <nats/nats.h>
@@ -15,6 +15,7 @@
     X(Connection_Destroy)                  \
     X(Connection_FlushTimeout)             \
     X(Connection_GetMaxPayload)            \
+    X(Connection_JetStream)                \
     X(Connection_Publish)                  \
     X(Connection_PublishMsg)               \
     X(Connection_PublishRequest)           \
@@ -27,6 +28,7 @@
     X(Msg_GetData)                         \
     X(Msg_GetDataLength)                   \
     X(Msg_GetReply)                        \
+    X(Msg_GetSequence)                     \
     X(Msg_GetSubject)                      \
     X(Msg_IsNoResponders)                  \
     X(MsgHeader_Get)                       \
@@ -52,12 +54,28 @@
     X(Status_GetText)                      \
     X(Subscription_Destroy) X(Subscription_SetOnCompleteCB) X(Subscription_Unsubscribe)
 
+/** X(name), for functions of other names: the library's own, and those of JetStream. */
+#define NATS_NAMED_FUNCTIONS(X)   \
+    X(nats_Open)                  \
+    X(jsCtx_Destroy)              \
+    X(jsDirectGetMsgOptions_Init) \
+    X(jsOptions_Init)             \
+    X(jsStreamConfig_Init)        \
+    X(jsStreamInfo_Destroy)       \
+    X(js_AddStream)               \
+    X(js_DirectGetMsg)            \
+    X(js_GetLastMsg)              \
+    X(js_Publish)                 \
+    X(js_PublishMsg)              \
+    X(js_PurgeStream)
+
 struct libnats {
 #define NATS_MEMBER(name) __typeof__(&nats##name) name;
     NATS_FUNCTIONS(NATS_MEMBER)
 #undef NATS_MEMBER
-    /* Its name is of another form. */
-    __typeof__(&nats_Open) Open;
+#define NATS_NAMED_MEMBER(name) __typeof__(&(name)) name;
+    NATS_NAMED_FUNCTIONS(NATS_NAMED_MEMBER)
+#undef NATS_NAMED_MEMBER
 };
 
 /** The functions of libnats, valid for a thread after its libnats_load(). */
