@@ -4,6 +4,7 @@
 #include "api/builtin.h"
 #include "api/check.h"
 #include "api/models.h"
+#include "api/mounts.h"
 #include "api/plan-tool.h"
 #include "api/serving-names.h"
 #include "base/cleanup.h"
@@ -408,7 +409,8 @@ int check_configuration(const char *file, const struct toolrack_check_options *c
                                            .builtin_count = builtin_count,
                                            .check_schema = tool_check_schema,
                                            .check_values = tool_check_values,
-                                           .make_plan = plan_tool_make};
+                                           .make_plan = plan_tool_make,
+                                           .make_remote = mounts_make_tool};
     int code = config_check(&options, file, &findings->arena, &findings->items, &findings->count,
                             &findings->tool_count, err);
     for (size_t i = 0; i < findings->count && code == 0; i++) {

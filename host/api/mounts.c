@@ -14,16 +14,21 @@
 #include "registry/tool.h"
 #include "remote/mcp/mount.h"
 
-/* How often somebody looks whether a server has said something unasked, or is idle. */
+/* How often somebody looks, while a server runs, whether one has said something unasked, is idle or
+ * uses too much. */
 #define LOOK_MS 1000u
 
 #define RULE_SERVER "mcp-server"
 
-/* One server. */
+/* One server: of "mcpServers", or of a tool of the configuration, which has no plugin of its own.
+ */
 struct server {
+    struct server *next;
     struct mounts *mounts;
     const char *name;
-    char *place; /* of its value in the configuration, as the file of its plugin */
+    yyjson_val *of_tool; /* the implementation; NULL: it is of "mcpServers" */
+    char *place;         /* of its value in the configuration, as the file of its plugin */
+    char *where;         /* the same in words */
     struct mount *mount;
     struct plugin *plugin;   /* a reference to the one that is registered, or NULL */
     struct descriptor *desc; /* while it is opened; then the registry's */
@@ -35,14 +40,85 @@ struct server {
 
 struct mounts {
     struct toolrack *host;
-    struct server *items;
-    size_t count;
-    struct lock lock; /* held while a server is asked for its tools; guards `stops` */
+    struct server *first; /* in order; none is added once the host is open */
+    struct server **last;
+    struct lock lock;  /* held while a server is asked for its tools */
+    struct lock pause; /* guards what follows */
     pthread_cond_t changed;
     bool stops;
+    bool runs; /* a server, perhaps */
     pthread_t thread;
     bool has_thread;
 };
+
+/* The servers of a host; NULL: no memory. */
+static struct mounts *mounts_of(struct toolrack *host) {
+    struct mounts *mounts = host->mounts != NULL ? host->mounts : calloc(1, sizeof *mounts);
+    if (mounts != NULL && host->mounts == NULL) {
+        mounts->host = host;
+        mounts->last = &mounts->first;
+        lock_init(&mounts->lock);
+        lock_init(&mounts->pause);
+        clock_cond_init(&mounts->changed);
+        host->mounts = mounts;
+    }
+    return mounts;
+}
+
+static void take_notice(void *user, enum plugin_notice notice, const char *text) {
+    const struct server *server = user;
+    CLEANUP(buf_finish) struct buf id = BUF_INIT;
+    buf_printf(&id, MOUNT_ID_PREFIX "%s", server->name);
+    if (!id.failed && server->of_tool == NULL) {
+        notices_add(server->mounts->host->notices, id.data, notice, text);
+    }
+}
+
+static void take_start(void *user) {
+    struct mounts *mounts = ((struct server *)user)->mounts;
+    LOCK_SCOPE(&mounts->pause);
+    mounts->runs = true;
+    (void)pthread_cond_signal(&mounts->changed);
+}
+
+/* @return NULL: no memory */
+static struct server *add_server(struct mounts *mounts, const char *name, yyjson_val *value,
+                                 bool is_of_tool) {
+    struct toolrack *host = mounts->host;
+    struct server *server = calloc(1, sizeof *server);
+    CLEANUP(buf_finish) struct buf place = BUF_INIT;
+    CLEANUP(buf_finish) struct buf where = BUF_INIT;
+    if (server == NULL) {
+        return NULL;
+    }
+    buf_printf(&place, "%s#/%s/%s", host->places.config_file, is_of_tool ? "tools" : "mcpServers",
+               name);
+    buf_printf(&where,
+               is_of_tool ? "the implementation of \"%s\" in \"tools\""
+                          : "\"%s\" in \"mcpServers\"",
+               name);
+    *server = (struct server){.mounts = mounts,
+                              .name = name,
+                              .of_tool = is_of_tool ? value : NULL,
+                              .place = buf_steal(&place),
+                              .where = buf_steal(&where)};
+    *mounts->last = server;
+    mounts->last = &server->next;
+    if (server->place == NULL || server->where == NULL) {
+        return NULL;
+    }
+    server->code = mount_create(&(struct mount_options){.name = name,
+                                                        .where = server->where,
+                                                        .value = value,
+                                                        .launcher = life_worker_program(host->life),
+                                                        .folder = host->places.kept_dir,
+                                                        .log = &host->log,
+                                                        .notice = take_notice,
+                                                        .started = take_start,
+                                                        .user = server},
+                                &server->mount, &server->why);
+    return server;
+}
 
 /* ---------------------------------------------------------------- register */
 
@@ -129,15 +205,6 @@ static void *describe(void *user) {
     return NULL;
 }
 
-static void take_notice(void *user, enum plugin_notice notice, const char *text) {
-    const struct server *server = user;
-    CLEANUP(buf_finish) struct buf id = BUF_INIT;
-    buf_printf(&id, MOUNT_ID_PREFIX "%s", server->name);
-    if (!id.failed) {
-        notices_add(server->mounts->host->notices, id.data, notice, text);
-    }
-}
-
 static int open_one(struct server *server, struct toolrack_error *err) {
     if (server->has_thread) {
         (void)pthread_join(server->thread, NULL);
@@ -157,33 +224,18 @@ static int open_one(struct server *server, struct toolrack_error *err) {
 /* @return 0; TOOLRACK_E_NO_MEMORY. What is wrong with the value refuses the server. */
 static int add(struct mounts *mounts, const char *name, yyjson_val *value,
                struct toolrack_error *err) {
-    struct toolrack *host = mounts->host;
-    struct server *server = &mounts->items[mounts->count];
-    CLEANUP(buf_finish) struct buf place = BUF_INIT;
     CLEANUP(buf_finish) struct buf id = BUF_INIT;
-    buf_printf(&place, "%s#/mcpServers/%s", host->places.config_file, name);
+    struct server *server = add_server(mounts, name, value, false);
     buf_printf(&id, MOUNT_ID_PREFIX "%s", name);
-    *server = (struct server){.mounts = mounts, .name = name, .place = buf_steal(&place)};
-    if (server->place == NULL || id.failed) {
+    if (server == NULL || id.failed) {
         return error_oom(err);
     }
-    mounts->count++;
     if (!name_valid_id(id.data)) {
         server->code = error_set(&server->why, TOOLRACK_E_INVALID,
                                  "the name of an MCP server is up to 60 letters, digits, '_', '.' "
                                  "and '-'; \"%.100s\" is not",
                                  name);
-        return 0;
-    }
-    server->code = mount_create(&(struct mount_options){.name = name,
-                                                        .value = value,
-                                                        .launcher = life_worker_program(host->life),
-                                                        .folder = host->places.kept_dir,
-                                                        .log = &host->log,
-                                                        .notice = take_notice,
-                                                        .user = server},
-                                &server->mount, &server->why);
-    if (server->code == 0) {
+    } else if (server->code == 0) {
         server->has_thread = thread_start(&server->thread, describe, server) == 0;
         if (!server->has_thread) {
             (void)describe(server);
@@ -205,11 +257,100 @@ static int open_all(struct mounts *mounts, yyjson_val *servers, struct toolrack_
             code = add(mounts, yyjson_get_str(key), value, err);
         }
     }
-    for (size_t i = 0; i < mounts->count; i++) { /* all threads are joined, whatever happens */
-        int opened = open_one(&mounts->items[i], err);
+    for (struct server *server = mounts->first; server != NULL; server = server->next) {
+        /* All threads are joined, whatever happens. */
+        int opened = server->of_tool == NULL ? open_one(server, err) : 0;
         code = code < 0 ? code : opened;
     }
     return code;
+}
+
+/* ---------------------------------------------------------- tools of the configuration */
+
+/* In the arena of the configuration. */
+struct remote_tool {
+    struct toolrack *host;
+    const char *server;   /* of "mcpServers"; NULL: */
+    struct server *owned; /* its own */
+    const char *remote;   /* its name at the server */
+};
+
+static struct server *find_server(struct mounts *mounts, const char *name) {
+    struct server *server = mounts != NULL ? mounts->first : NULL;
+    while (server != NULL && (server->of_tool != NULL || strcmp(server->name, name) != 0)) {
+        server = server->next;
+    }
+    return server;
+}
+
+static tr_status run_remote_tool(struct tr_call *call, void *user) {
+    const struct remote_tool *tool = user;
+    struct server *server =
+            tool->server != NULL ? find_server(tool->host->mounts, tool->server) : tool->owned;
+    if (server == NULL || server->mount == NULL) {
+        return tr_fail(call, TR_FAILED, NULL, "MCP server '%s' is not mounted: %s",
+                       tool->server != NULL ? tool->server : run_of(call)->context.tool,
+                       server != NULL ? server->why.message
+                                      : "\"mcpServers\" has it, but not enabled");
+    }
+    return mount_call(server->mount, run_of(call), tool->remote);
+}
+
+/* The server that an implementation describes: one for all that describe the same. */
+static struct server *owned_server(struct mounts *mounts, const char *name, yyjson_val *value) {
+    for (struct server *server = mounts->first; server != NULL; server = server->next) {
+        bool is_same = server->of_tool != NULL &&
+                       yyjson_obj_size(server->of_tool) == yyjson_obj_size(value);
+        yyjson_obj_iter each = yyjson_obj_iter_with(value);
+        for (yyjson_val *key; is_same && (key = yyjson_obj_iter_next(&each)) != NULL;) {
+            yyjson_val *other = yyjson_obj_get(server->of_tool, yyjson_get_str(key));
+            is_same = json_has_text(key, "tool")
+                              ? other != NULL
+                              : other != NULL && yyjson_equals(yyjson_obj_iter_get_val(key), other);
+        }
+        if (is_same) {
+            return server;
+        }
+    }
+    return add_server(mounts, name, value, true);
+}
+
+int mounts_make_tool(struct toolrack *host, const struct config *config, const char *name,
+                     yyjson_val *value, struct arena *arena, struct run_service *ret,
+                     struct toolrack_error *err) {
+    const char *named = yyjson_get_str(yyjson_obj_get(value, "server"));
+    yyjson_val *remote = yyjson_obj_get(value, "tool");
+    struct remote_tool *tool = arena_zalloc(arena, sizeof *tool);
+    bool describes = yyjson_obj_get(value, "command") != NULL;
+    if (tool == NULL) {
+        return error_oom(err);
+    }
+    if ((named != NULL) == describes || (named != NULL && yyjson_obj_size(value) > 3)) {
+        return error_set(err, TOOLRACK_E_INVALID,
+                         "either \"server\" names one of \"mcpServers\", which describes it, or "
+                         "\"command\" and what belongs to it describe one");
+    }
+    if (named != NULL && yyjson_obj_get(config_mcp_servers(config), named) == NULL) {
+        return error_set(err, TOOLRACK_E_INVALID, "there is no server \"%s\" in \"mcpServers\"",
+                         named);
+    }
+    *tool = (struct remote_tool){.host = host,
+                                 .server = named,
+                                 .remote = remote != NULL ? yyjson_get_str(remote) : name};
+    *ret = (struct run_service){
+            .run = run_remote_tool, .user = tool, .returns = true, .waits = true};
+    if (host == NULL || named != NULL) {
+        return 0;
+    }
+    struct mounts *mounts = mounts_of(host);
+    tool->owned = mounts != NULL ? owned_server(mounts, name, value) : NULL;
+    if (tool->owned == NULL) {
+        return error_oom(err);
+    }
+    if (tool->owned->code < 0) {
+        *err = tool->owned->why;
+    }
+    return tool->owned->code;
 }
 
 /* -------------------------------------------------------------------- tend */
@@ -231,51 +372,62 @@ static int refresh(struct server *server, struct toolrack_error *err) {
     return code < 0 || (is_same && server->plugin != NULL) ? code : exchange(server, desc, err);
 }
 
-static void tend(struct server *server) {
+/* @return whether it runs */
+static bool tend(struct server *server) {
     struct toolrack_error why;
     bool has_changed;
     if (server->mount == NULL) {
-        return;
+        return false;
     }
-    (void)mount_tend(server->mount, &has_changed);
-    if (has_changed && refresh(server, &why) < 0) {
+    bool runs = mount_tend(server->mount, &has_changed);
+    if (has_changed && server->of_tool == NULL && refresh(server, &why) < 0) {
         log_line(&server->mounts->host->log, LOG_WARNING, "mcp",
                  "%s: its tools have changed, and are not known: %s", server->name, why.message);
     }
+    return runs;
+}
+
+/* Wait for the next look: while no server runs there is none. @return false: no more */
+static bool await_look(struct mounts *mounts) {
+    LOCK_SCOPE(&mounts->pause);
+    while (!mounts->runs && !mounts->stops) {
+        lock_wait(&mounts->pause, &mounts->changed);
+    }
+    const struct timespec look =
+            clock_timespec(clock_now_ns() + (uint64_t)LOOK_MS * CLOCK_NS_PER_MS);
+    bool is_due = false;
+    while (!is_due && !mounts->stops) {
+        is_due = !lock_wait_until(&mounts->pause, &mounts->changed, &look);
+    }
+    mounts->runs = false;
+    return !mounts->stops;
 }
 
 static void *tend_all(void *user) {
     struct mounts *mounts = user;
-    LOCK_SCOPE(&mounts->lock);
-    while (!mounts->stops) {
-        const struct timespec look =
-                clock_timespec(clock_now_ns() + (uint64_t)LOOK_MS * CLOCK_NS_PER_MS);
-        (void)lock_wait_until(&mounts->lock, &mounts->changed, &look);
-        for (size_t i = 0; i < mounts->count && !mounts->stops; i++) {
-            tend(&mounts->items[i]);
+    while (await_look(mounts)) {
+        bool runs = false;
+        lock_take(&mounts->lock);
+        for (struct server *server = mounts->first; server != NULL; server = server->next) {
+            runs = tend(server) || runs;
         }
+        lock_release(&mounts->lock);
+        lock_take(&mounts->pause);
+        mounts->runs = mounts->runs || runs;
+        lock_release(&mounts->pause);
     }
     return NULL;
 }
 
 /* ------------------------------------------------------------------- whole */
 
-int mounts_open(struct toolrack *host, struct mounts **ret, struct toolrack_error *err) {
+int mounts_open(struct toolrack *host, struct toolrack_error *err) {
     yyjson_val *servers = config_mcp_servers(host->config);
-    *ret = NULL;
-    if (yyjson_obj_size(servers) == 0 || host->options.safe_mode) {
+    if ((yyjson_obj_size(servers) == 0 && host->mounts == NULL) || host->options.safe_mode) {
         return 0;
     }
-    struct mounts *mounts = calloc(1, sizeof *mounts);
+    struct mounts *mounts = mounts_of(host);
     if (mounts == NULL) {
-        return error_oom(err);
-    }
-    mounts->host = host;
-    lock_init(&mounts->lock);
-    clock_cond_init(&mounts->changed);
-    *ret = mounts;
-    mounts->items = calloc(yyjson_obj_size(servers), sizeof *mounts->items);
-    if (mounts->items == NULL) {
         return error_oom(err);
     }
     int code = open_all(mounts, servers, err);
@@ -285,10 +437,10 @@ int mounts_open(struct toolrack *host, struct mounts **ret, struct toolrack_erro
 
 void mounts_stop(struct mounts *mounts) {
     if (mounts != NULL && mounts->has_thread) {
-        lock_take(&mounts->lock);
+        lock_take(&mounts->pause);
         mounts->stops = true;
         (void)pthread_cond_signal(&mounts->changed);
-        lock_release(&mounts->lock);
+        lock_release(&mounts->pause);
         (void)pthread_join(mounts->thread, NULL);
         mounts->has_thread = false;
     }
@@ -298,13 +450,17 @@ void mounts_destroy(struct mounts *mounts) {
     if (mounts == NULL) {
         return;
     }
-    for (size_t i = 0; i < mounts->count; i++) {
-        plugin_unref(mounts->items[i].plugin);
-        mount_destroy(mounts->items[i].mount);
-        free(mounts->items[i].place);
+    for (struct server *server = mounts->first; server != NULL;) {
+        struct server *next = server->next;
+        plugin_unref(server->plugin);
+        mount_destroy(server->mount);
+        free(server->place);
+        free(server->where);
+        free(server);
+        server = next;
     }
-    free(mounts->items);
     (void)pthread_cond_destroy(&mounts->changed);
+    lock_finish(&mounts->pause);
     lock_finish(&mounts->lock);
     free(mounts);
 }
@@ -353,13 +509,11 @@ bool mounts_reload(struct mounts *mounts, const char *name, struct toolrack_text
         return false;
     }
     LOCK_SCOPE(&mounts->lock);
-    for (size_t i = 0; i < mounts->count; i++) {
-        if (strcmp(mounts->items[i].name, name + before) == 0) {
-            *ret_code = reload(&mounts->items[i], ret_report, err);
-            return true;
-        }
+    struct server *server = find_server(mounts, name + before);
+    if (server != NULL) {
+        *ret_code = reload(server, ret_report, err);
     }
-    return false;
+    return server != NULL;
 }
 
 void mounts_retry(struct mounts *mounts) {
@@ -368,9 +522,9 @@ void mounts_retry(struct mounts *mounts) {
         return;
     }
     LOCK_SCOPE(&mounts->lock);
-    for (size_t i = 0; i < mounts->count; i++) {
-        if (mounts->items[i].plugin == NULL) {
-            (void)reload(&mounts->items[i], NULL, &why);
+    for (struct server *server = mounts->first; server != NULL; server = server->next) {
+        if (server->plugin == NULL && server->of_tool == NULL) {
+            (void)reload(server, NULL, &why);
         }
     }
 }

@@ -4,16 +4,20 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "config/definition.h"
 
 struct mounts;
 struct toolrack;
 struct toolrack_text;
 
 /** Register the tools of all servers of "mcpServers". Those whose tools are not known are started,
- * at the same time; one that cannot be is logged and refused, and harms no other.
- * @param ret  NULL where there are none
+ * at the same time; one that cannot be is logged and refused, and harms no other. host->mounts is
+ * NULL where there are none.
  * @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. */
-int mounts_open(struct toolrack *host, struct mounts **ret, struct toolrack_error *err);
+int mounts_open(struct toolrack *host, struct toolrack_error *err);
+/** Make a tool that is defined with an implementation of type "mcp", before mounts_open(). Servers
+ * that are described alike are one. */
+definition_make_remote mounts_make_tool;
 /** Nothing is registered any more. NULL is ignored, as in the next. */
 void mounts_stop(struct mounts *mounts);
 /** End the servers; no call runs. */

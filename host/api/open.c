@@ -347,7 +347,8 @@ static int read_config(struct toolrack *host, struct toolrack_error *err) {
                                                       .builtin_count = builtin_count,
                                                       .check_schema = tool_check_schema,
                                                       .check_values = tool_check_values,
-                                                      .make_plan = plan_tool_make},
+                                                      .make_plan = plan_tool_make,
+                                                      .make_remote = mounts_make_tool},
                              &host->config, err);
     for (size_t i = 0; code == 0 && i < host->options.service_count; i++) {
         code = config_add_service(host->config, &host->options.services[i], err);
@@ -660,7 +661,7 @@ static int open_with(struct toolrack *host, struct toolrack_error *err) {
         code = life_open_files(host->life, err);
     }
     if (code == 0) { /* last: what is on this machine has its names first */
-        code = mounts_open(host, &host->mounts, err);
+        code = mounts_open(host, err);
     }
     if (code == 0) {
         defaults_check(host);

@@ -72,6 +72,7 @@ struct config_options {
     descriptor_schema_check *check_schema; /* as in struct descriptor_options */
     descriptor_values_check *check_values;
     definition_make_plan *make_plan;
+    definition_make_remote *make_remote;
 };
 
 /** Read a configuration, to be released with config_destroy().

@@ -77,6 +77,7 @@ struct definition_context config_context(struct config *config, struct problems 
                                        .check_schema = config->options.check_schema,
                                        .check_values = config->options.check_values,
                                        .make_plan = config->options.make_plan,
+                                       .make_remote = config->options.make_remote,
                                        .read_file = read_file,
                                        .config = config,
                                        .host = config->options.host};

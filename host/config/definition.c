@@ -151,6 +151,10 @@ static void take_members(struct reader *reader, yyjson_val *value) {
     struct definition *definition = reader->definition;
     yyjson_val *parameters = yyjson_obj_get(value, "parameters");
     yyjson_val *priority = yyjson_obj_get(value, "priority");
+    yyjson_val *implementation = yyjson_obj_get(value, "implementation");
+    if (yyjson_equals_str(yyjson_obj_get(implementation, "type"), "mcp")) {
+        definition->permission = TR_CONFIRM; /* what it does is a stranger's, who can change it */
+    }
     for (uint32_t i = 0; i < ARRAY_LENGTH(permissions); i++) {
         if (yyjson_equals_str(yyjson_obj_get(value, "permission"), permissions[i])) {
             definition->permission = i;
@@ -342,15 +346,29 @@ static void read_plan(struct reader *reader, yyjson_val *value) {
     definition->service = plan.service;
 }
 
+static void read_mcp(struct reader *reader, yyjson_val *value) {
+    const struct definition_context *context = reader->context;
+    struct definition *definition = reader->definition;
+    struct toolrack_error err;
+    int code = context->make_remote == NULL
+                       ? error_set(&err, TOOLRACK_E_INVALID, "nothing here calls MCP servers")
+                       : context->make_remote(context->host, context->config, definition->name,
+                                              value, context->arena, &definition->service, &err);
+    if (code == TOOLRACK_E_NO_MEMORY) {
+        no_memory(reader);
+    } else if (code < 0) {
+        say(reader, RULE("definition-mcp"), "/implementation",
+            "write for example {\"type\": \"mcp\", \"server\": \"files\", \"tool\": \"read_file\"}",
+            "%s", err.message);
+    }
+}
+
 static void read_implementation(struct reader *reader, yyjson_val *value) {
     static const struct {
         const char *type;
         void (*read)(struct reader *reader, yyjson_val *value);
-    } kinds[] = {{"mock", read_mock},
-                 {"builtin", read_builtin},
-                 {"internal", read_internal},
-                 {"native", read_native},
-                 {"plan", read_plan}};
+    } kinds[] = {{"mock", read_mock},     {"builtin", read_builtin}, {"internal", read_internal},
+                 {"native", read_native}, {"plan", read_plan},       {"mcp", read_mcp}};
     for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
         if (yyjson_equals_str(yyjson_obj_get(value, "type"), kinds[i].type)) {
             kinds[i].read(reader, value);

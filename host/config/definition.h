@@ -16,7 +16,7 @@
  * Implementations: "mock" answers with `mock_response`; "builtin" runs a function of the host and
  * "internal" one of the embedding app, both named by `handler`; "native" calls a function of an
  * installed library, and states its C types instead of `parameters`: see plugin/foreign.h; "plan"
- * runs the plan in `file`, whose inputs are the parameters. */
+ * runs the plan in `file`, whose inputs are the parameters; "mcp" calls a tool of an MCP server. */
 #pragma once
 
 #include <yyjson.h>
@@ -71,6 +71,15 @@ typedef int definition_make_plan(struct toolrack *host, const char *name, uint32
                                  struct arena *arena, struct definition_plan *ret,
                                  struct toolrack_error *err);
 
+/* Make a tool of an MCP server, by code above this room.
+ * @param host   NULL while checking: the service is not called
+ * @param name   of the tool; as long as the configuration, as the value is
+ * @param value  the implementation
+ * @return 0; TOOLRACK_E_INVALID: what is wrong with it; TOOLRACK_E_NO_MEMORY */
+typedef int definition_make_remote(struct toolrack *host, const struct config *config,
+                                   const char *name, yyjson_val *value, struct arena *arena,
+                                   struct run_service *ret, struct toolrack_error *err);
+
 /* Everything that reading a definition needs. */
 struct definition_context {
     struct validator *validator;
@@ -83,6 +92,7 @@ struct definition_context {
     descriptor_schema_check *check_schema; /* as in struct descriptor_options */
     descriptor_values_check *check_values;
     definition_make_plan *make_plan;
+    definition_make_remote *make_remote;
     /* Read a file that a definition names, below the folder of the configuration.
      * @return 0; TOOLRACK_E_INVALID and the like; TOOLRACK_E_NO_MEMORY */
     int (*read_file)(const struct config *config, const char *path, struct buf *ret,

@@ -32,6 +32,8 @@ struct launch {
     const char *read[LAUNCH_PATHS_MAX];
     const char *write[LAUNCH_PATHS_MAX];
     struct sandbox_policy policy;
+    rlim_t file_mb; /* of each process; 0: not limited, as the following */
+    rlim_t memory_mb;
     char **program;
 };
 
@@ -55,6 +57,10 @@ static void read_arguments(struct launch *launch, char **arguments) {
             launch->read[policy->read_path_count++] = *++at;
         } else if (strcmp(*at, "--write") == 0 && policy->write_path_count < LAUNCH_PATHS_MAX) {
             launch->write[policy->write_path_count++] = *++at;
+        } else if (strcmp(*at, "--file") == 0) {
+            launch->file_mb = strtoul(*++at, NULL, 10);
+        } else if (strcmp(*at, "--memory") == 0) {
+            launch->memory_mb = strtoul(*++at, NULL, 10);
         } else {
             fail("launch a program", "", "its arguments are not as worker/launch.h has them");
         }
@@ -82,8 +88,9 @@ static void read_arguments(struct launch *launch, char **arguments) {
 #define RETURN(action)         BPF_STMT(BPF_RET | BPF_K, (unsigned)(action))
 
 /* Landlock has no rules for datagrams and local sockets. Calls of another architecture are refused,
- * as their numbers mean something else. False with errno. */
-static bool refuse_sockets(bool network) {
+ * as their numbers mean something else. What would leave the process group does nothing, and says
+ * that it did: the group is what is measured, and what ends. False with errno. */
+static bool filter_calls(bool network) {
     struct sock_filter all[] = {
             LOAD(arch),
             BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0),
@@ -93,6 +100,10 @@ static bool refuse_sockets(bool network) {
             RETURN(SECCOMP_RET_ERRNO | ENOSYS),
             UNLESS(SYS_io_uring_setup, 1),
             RETURN(SECCOMP_RET_ERRNO | ENOSYS),
+            UNLESS(SYS_setsid, 1),
+            RETURN(SECCOMP_RET_ERRNO),
+            UNLESS(SYS_setpgid, 1),
+            RETURN(SECCOMP_RET_ERRNO),
             UNLESS(SYS_socket, 6), /* any other call is allowed: to the last line */
             BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)offsetof(struct seccomp_data, args)),
             UNLESS(network ? AF_INET : -1, 1),
@@ -129,7 +140,7 @@ static void confine(const struct launch *launch) {
     } else if (sandbox_landlock_apply(version, &launch->policy, paths, &why) < 0) {
         fail("confine", launch->program[0], why.message);
     }
-    if (!refuse_sockets(launch->policy.network)) {
+    if (!filter_calls(launch->policy.network)) {
         if (errno != EINVAL) {
             fail("confine", launch->program[0], strerror(errno));
         }
@@ -139,12 +150,28 @@ static void confine(const struct launch *launch) {
     }
 }
 
+static void limit(int resource, rlim_t most) {
+    const struct rlimit both = {most, most};
+    if (most != 0) {
+        (void)setrlimit((__rlimit_resource_t)resource, &both);
+    }
+}
+
+/* What the group uses is measured by who started it; between two looks this stops one process. It
+ * counts what may be written, as stacks of threads that are hardly used: so it is much more. */
+static void set_limits(const struct launch *launch) {
+    const rlim_t mb = 1024 * 1024;
+    limit(RLIMIT_FSIZE, launch->file_mb * mb);
+    limit(RLIMIT_DATA, launch->memory_mb != 0 ? (2 * launch->memory_mb + 1024) * mb : 0);
+}
+
 void launch_main(char **arguments) {
     struct launch launch = {0};
     read_arguments(&launch, arguments);
     if (launch.folder != NULL && chdir(launch.folder) < 0) {
         fail("enter the folder", launch.folder, strerror(errno));
     }
+    set_limits(&launch);
     confine(&launch);
     (void)execvp(launch.program[0], launch.program);
     fail("start", launch.program[0], strerror(errno));

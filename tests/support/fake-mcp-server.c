@@ -9,8 +9,9 @@
  *   what else it has offers: resources note:1, note:big and those of note:{name}, prompts "greet"
  *                    and "a.b"
  *
- * Its tools: echo, add (structured), fail, refuse, ask, sample, progress, slow, die, exit, blocks,
- * environment, read, change, none-such-block, no-content, bad-content. */
+ * Its tools: eat (memory), breed (processes), spin (CPU time), write (a file of 3 MiB), echo, add
+ * (structured), fail, refuse, ask, sample, progress, slow, die, exit, blocks, environment, read,
+ * change, none-such-block, no-content, bad-content. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -74,22 +75,27 @@ static const char *const tools =
         "\"properties\":{\"a\":{\"type\":\"number\"},\"b\":{\"type\":\"number\"}}},"
         "\"outputSchema\":"
         "{\"type\":\"object\",\"properties\":{\"sum\":{\"type\":\"number\"}},\"required\":[\"sum\"]"
-        "}}," TOOL("fail", "") "," TOOL("refuse", "") "," TOOL("ask", "") "," TOOL("sample", "") "," TOOL("progress", "") "," TOOL("slow", "") "," TOOL(
-                "die",
-                "") "," TOOL("exit",
-                             "") "," TOOL("blocks",
-                                          "") "," TOOL("environment",
-                                                       "") "," TOOL("read",
-                                                                    "") "," TOOL("change",
-                                                                                 "") "," TOOL("none"
-                                                                                              "-suc"
-                                                                                              "h-"
-                                                                                              "bloc"
-                                                                                              "k",
-                                                                                              "") "," TOOL("no-content",
-                                                                                                           "") "," TOOL("bad-content",
-                                                                                                                        "") "," TOOL("socket",
-                                                                                                                                     "");
+        "}}," TOOL("fail", "") "," TOOL("refuse", "") "," TOOL("ask", "") "," TOOL("sample", "") "," TOOL("progress", "") "," TOOL("slow", "") "," TOOL("die", "") "," TOOL(
+                "exit",
+                "") "," TOOL("blocks",
+                             "") "," TOOL("environment",
+                                          "") "," TOOL("read",
+                                                       "") "," TOOL("change",
+                                                                    "") "," TOOL("none"
+                                                                                 "-suc"
+                                                                                 "h-"
+                                                                                 "bloc"
+                                                                                 "k",
+                                                                                 "") "," TOOL("no-"
+                                                                                              "cont"
+                                                                                              "ent",
+                                                                                              "") "," TOOL("bad-content",
+                                                                                                           "") "," TOOL("eat",
+                                                                                                                        "") "," TOOL("breed",
+                                                                                                                                     "") "," TOOL("spin",
+                                                                                                                                                  "") "," TOOL("write",
+                                                                                                                                                               "") "," TOOL("socket",
+                                                                                                                                                                            "");
 
 static void list(yyjson_val *id, yyjson_val *params) {
     const char *cursor = yyjson_get_str(yyjson_obj_get(params, "cursor"));
@@ -256,6 +262,40 @@ static void long_line(void) {
     (void)fflush(stdout);
 }
 
+/* What a limit ends, and nothing else. @return whether it is one of these */
+static bool use_much(yyjson_val *id, const char *name, const char *text) {
+    if (strcmp(name, "eat") == 0) {
+        static char *volatile eaten;
+        eaten = malloc(200u << 20);
+        memset(eaten, 1, 200u << 20);
+        (void)pause();
+    } else if (strcmp(name, "breed") == 0) {
+        for (int i = 0; i < 20; i++) {
+            if (fork() == 0) {
+                (void)setsid();
+                (void)pause();
+                _exit(0);
+            }
+        }
+        (void)pause();
+    } else if (strcmp(name, "spin") == 0) {
+        for (;;) {
+        }
+    } else if (strcmp(name, "write") == 0) {
+        static const char piece[65536];
+        FILE *file = fopen(text, "w");
+        bool is_written = file != NULL;
+        (void)signal(SIGXFSZ, SIG_IGN);
+        for (int i = 0; is_written && i < 48; i++) {
+            is_written = fwrite(piece, sizeof piece, 1, file) == 1;
+        }
+        answer_text(id, is_written && fclose(file) == 0 ? "written" : "refused");
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static void call(yyjson_val *id, yyjson_val *params) {
     const char *name = yyjson_get_str(yyjson_obj_get(params, "name"));
     yyjson_val *arguments = yyjson_obj_get(params, "arguments");
@@ -314,6 +354,8 @@ static void call(yyjson_val *id, yyjson_val *params) {
         if (file != NULL) {
             (void)fclose(file);
         }
+    } else if (use_much(id, name, text)) {
+        return;
     } else if (strcmp(name, "socket") == 0) {
         int fd = socket(AF_INET, SOCK_DGRAM, 0);
         answer_text(id, fd >= 0 ? "made" : "refused");

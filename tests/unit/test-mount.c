@@ -95,8 +95,8 @@ static int teardown(void **state) {
     return code;
 }
 
-/* Open a host with these servers; NULL: those that there are. */
-static void start(struct setup *setup, const char *servers) {
+/* Open a host with these tools and servers; NULL: those that there are. */
+static void start_tools(struct setup *setup, const char *tools, const char *servers) {
     const char *const dirs[] = {setup->root, NULL};
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     struct toolrack_error err;
@@ -106,7 +106,7 @@ static void start(struct setup *setup, const char *servers) {
     if (servers != NULL) {
         FILE *file = fopen(setup->config, "w");
         assert_non_null(file);
-        (void)fprintf(file, "{\"mcpServers\": {%s}}", servers);
+        (void)fprintf(file, "{\"tools\": [%s], \"mcpServers\": {%s}}", tools, servers);
         assert_int_equal(fclose(file), 0);
     }
     options.config_file = setup->config;
@@ -119,6 +119,10 @@ static void start(struct setup *setup, const char *servers) {
     if (toolrack_open(&options, &setup->host, &err) < 0) {
         fail_msg("%s", err.message);
     }
+}
+
+static void start(struct setup *setup, const char *servers) {
+    start_tools(setup, "", servers);
 }
 
 /* A server "x" of these words, all of whose tools run without a question. */
@@ -285,9 +289,10 @@ static void check_offers(struct setup *setup) {
     expect_offer(setup, TOOLRACK_OFFER_TEMPLATES, "{}",
                  "{\"resourceTemplates\":[{\"uriTemplate\":\"note:{name}\",\"name\":\"note\"}]}");
     expect_offer(setup, TOOLRACK_OFFER_READ, "{\"uri\":\"note:1\"}", NOTE_1);
-    expect_offer(setup, TOOLRACK_OFFER_PROMPTS, "{}",
-                 "{\"prompts\":[{\"name\":\"x_greet\",\"arguments\":[{\"name\":\"who\",\"required\":"
-                 "true}],\"title\":\"greet\"},{\"name\":\"x_a_b\",\"title\":\"Dotted\"}]}");
+    expect_offer(
+            setup, TOOLRACK_OFFER_PROMPTS, "{}",
+            "{\"prompts\":[{\"name\":\"x_greet\",\"arguments\":[{\"name\":\"who\",\"required\":"
+            "true}],\"title\":\"greet\"},{\"name\":\"x_a_b\",\"title\":\"Dotted\"}]}");
     expect_offer(setup, TOOLRACK_OFFER_COMPLETE,
                  "{\"ref\":{\"type\":\"ref/prompt\",\"name\":\"x_a_b\"},\"argument\":{\"name\":"
                  "\"who\",\"value\":\"A\"}}",
@@ -497,7 +502,7 @@ static void results_that_cannot_be_used(void **state) {
     expect_error(setup, "x_echo2", TOOLRACK_E_NOT_FOUND, "");
     expect_error(setup, "x_fail", TOOLRACK_E_EXECUTION_FAILED, "1000 messages that cannot be used");
     start_with(setup, "\"long-line\"");
-    expect_error(setup, "x_fail", TOOLRACK_E_EXECUTION_FAILED, "a line of more than");
+    expect_error(setup, "x_fail", TOOLRACK_E_LIMIT_EXCEEDED, "a line of more than");
 }
 
 static void a_server_may_use_what_is_allowed(void **state) {
@@ -518,6 +523,94 @@ static void a_server_may_use_what_is_allowed(void **state) {
     expect(setup, "y_read", arguments, "\"read\"");
     expect(setup, "x_socket", "{}", "\"refused\"");
     expect(setup, "y_socket", "{}", "\"made\"");
+}
+
+static void what_a_server_uses_is_limited(void **state) {
+    struct setup *setup = *state;
+    char servers[1024];
+    char arguments[128];
+    (void)snprintf(servers, sizeof servers,
+                   "\"x\": {\"command\": \"" FAKE_SERVER
+                   "\", \"permission\": \"safe\", \"allow\": [\"write:%s\"], \"memory_mb\": 64, "
+                   "\"processes\": 8, \"cpu_s\": 1, \"file_mb\": 1}",
+                   setup->root);
+    start(setup, servers);
+    expect_error(setup, "x_eat", TOOLRACK_E_LIMIT_EXCEEDED,
+                 "of the 64 allowed by \"memory_mb\" of \"x\" in \"mcpServers\"");
+    expect_error(setup, "x_breed", TOOLRACK_E_LIMIT_EXCEEDED,
+                 "it uses 21 processes, of the 8 allowed by \"processes\"");
+    expect_error(setup, "x_spin", TOOLRACK_E_LIMIT_EXCEEDED,
+                 "s of CPU time, of the 1 allowed by \"cpu_s\"");
+    (void)snprintf(arguments, sizeof arguments, "{\"text\":\"%s/big\"}", setup->root);
+    expect(setup, "x_write", arguments, "\"refused\"");
+    (void)snprintf(servers, sizeof servers,
+                   "\"x\": {\"command\": \"" FAKE_SERVER
+                   "\", \"permission\": \"safe\", \"allow\": [\"write:%s\"]}",
+                   setup->root);
+    start(setup, servers);
+    expect(setup, "x_write", arguments, "\"written\"");
+}
+
+/* ------------------------------------------------------ tools of the configuration */
+
+#define ONE_TOOL(name, implementation, more)                                                       \
+    "{\"name\": \"" name                                                                           \
+    "\", \"description\": \"Say it\", \"type\": \"function\", \"parameters\": "                    \
+    "{\"properties\": {\"text\": {\"type\": \"string\", \"maxLength\": 3}}}, \"implementation\": " \
+    "{"                                                                                            \
+    "\"type\": \"mcp\", " implementation "}" more "}"
+#define OWN_SERVER "\"command\": \"" FAKE_SERVER "\", \"tool\": "
+
+static void a_tool_of_a_server_is_defined(void **state) {
+    struct setup *setup = *state;
+    start_tools(setup,
+                ONE_TOOL("say", "\"server\": \"x\", \"tool\": \"echo\"",
+                         ", \"permission\": \"safe\"") ","                                   //
+                ONE_TOOL("own", OWN_SERVER "\"echo\"", ", \"permission\": \"safe\"") ","     //
+                ONE_TOOL("other", OWN_SERVER "\"change\"", ", \"permission\": \"safe\"") "," //
+                ONE_TOOL("careful", OWN_SERVER "\"echo\"", "") ","                           //
+                ONE_TOOL("none", "\"server\": \"y\"", "") ","                                //
+                ONE_TOOL("both", "\"server\": \"x\", " OWN_SERVER "\"echo\"", ""),
+                "\"x\": {\"command\": \"" FAKE_SERVER "\"}");
+    expect(setup, "say", "{\"text\":\"hi\"}", "\"hi\"");
+    expect(setup, "own", "{\"text\":\"hi\"}", "\"hi\"");
+    expect(setup, "other", "{}", "\"changed\"");
+    expect_refused(setup, "say", "{\"text\":\"long\"}", TOOLRACK_E_INVALID_ARGUMENTS,
+                   "at most 3 characters");
+    expect_error(setup, "careful", TOOLRACK_E_CONFIRMATION_REQUIRED, "");
+    expect_error(setup, "x_fail", TOOLRACK_E_CONFIRMATION_REQUIRED, "");
+    assert_false(has_tool(setup, "none"));
+    assert_true(is_logged(setup, "there is no server \"y\" in \"mcpServers\""));
+    assert_true(is_logged(setup, "either \"server\" names one of \"mcpServers\""));
+}
+
+/* --------------------------------------------------------------------- failures */
+
+static void a_failure_is_noted(void **state) {
+    struct setup *setup = *state;
+    char servers[512];
+    char fake[96];
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *report = NULL;
+    struct toolrack_error err;
+    (void)snprintf(fake, sizeof fake, "%s/fake", setup->root);
+    (void)snprintf(servers, sizeof servers,
+                   "\"x\": {\"command\": \"%s\", \"permission\": \"safe\"}", fake);
+    start(setup, servers);
+    assert_true(is_logged(setup, "toolrack: cannot start"));
+    assert_int_equal(symlink(FAKE_SERVER, fake), 0);
+    start(setup, NULL);
+    assert_true(is_logged(setup, "toolrack: cannot start"));
+    assert_true(is_logged(setup, "this was found earlier: it is tried again in"));
+    assert_false(has_tool(setup, "x_echo"));
+    assert_int_equal(toolrack_reload(setup->host, "mcp.x", &report, &err), 0);
+    expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
+    (void)snprintf(servers, sizeof servers, "\"x\": {\"command\": \"%s\", \"args\": [\"refuses\"]}",
+                   fake);
+    start(setup, servers);
+    assert_true(is_logged(setup, "not today"));
+    (void)snprintf(servers, sizeof servers, "\"x\": {\"command\": \"%s\", \"env\": {}}", fake);
+    start(setup, servers); /* another configuration does not wait for what another one did */
+    assert_true(has_tool(setup, "x_echo"));
 }
 
 struct caller {
@@ -609,6 +702,9 @@ int main(void) {
             MOUNT_TEST(what_is_no_message_is_ignored),
             MOUNT_TEST(results_that_cannot_be_used),
             MOUNT_TEST(a_server_may_use_what_is_allowed),
+            MOUNT_TEST(what_a_server_uses_is_limited),
+            MOUNT_TEST(a_tool_of_a_server_is_defined),
+            MOUNT_TEST(a_failure_is_noted),
             MOUNT_TEST(threads_share_a_server),
             cmocka_unit_test(messages_are_checked),
     };

@@ -264,6 +264,7 @@ static int start_here(struct mcp_client *client, const struct session_wait *wait
     if (code == 0) {
         client->session = session;
         client->failures = 0;
+        client->options.started(client->options.user);
     } else if (code == TOOLRACK_E_EXECUTION_FAILED) {
         note_failure(client, err);
     }
@@ -330,7 +331,14 @@ bool mcp_client_tend(struct mcp_client *client, uint32_t idle_ms, bool *ret_chan
     }
     lock_release(&client->lock);
     if (session != NULL) {
+        struct toolrack_error why;
         mount_session_tend(session);
+        if (usage_exceeds(&client->options.limits, mcp_client_name(client),
+                          mount_session_group(session), &why)) {
+            mount_session_kill(session, &why);
+            log_line(client->options.io.log, LOG_WARNING, "mcp", "%s: %s", mcp_client_name(client),
+                     why.message);
+        }
     }
     *ret_changed = atomic_exchange(&client->news.tools, false);
     return session != NULL && !mount_session_has_ended(session);

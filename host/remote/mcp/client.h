@@ -9,6 +9,7 @@
 #pragma once
 
 #include "remote/mcp/session.h"
+#include "remote/mcp/usage.h"
 
 /* How long a server may take to start and to say what it is, and to answer the first question,
  * which those of the earlier era may not know. */
@@ -29,6 +30,8 @@ struct mcp_client_options {
     /* As of struct session_news. */
     void (*notice)(void *user, enum plugin_notice notice, const char *text);
     void *user;
+    void (*started)(void *user); /* a server runs from now on: mcp_client_tend() is due */
+    struct usage_limits limits;
     uint32_t start_ms; /* 0: CLIENT_START_MS_DEFAULT */
     const char *hint;  /* what to do where it cannot start, in words */
 };
@@ -64,7 +67,7 @@ uint32_t mcp_client_offers(struct mcp_client *client);
 const char *mcp_client_name(const struct mcp_client *client);
 
 /** Read what the server says unasked, and end it if it was not used for `idle_ms` milliseconds (0:
- * never).
+ * never), or uses more than it may.
  * @param ret_changed  whether its list of tools has changed, since this was asked
  * @return whether it runs. [one thread] */
 bool mcp_client_tend(struct mcp_client *client, uint32_t idle_ms, bool *ret_changed);

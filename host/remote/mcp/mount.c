@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
@@ -13,6 +14,7 @@
 #include "base/json-write.h"
 #include "base/json.h"
 #include "base/lock.h"
+#include "base/name.h"
 #include "base/new-file.h"
 #include "base/own-folder.h"
 #include "plugin/descriptor.h"
@@ -171,6 +173,20 @@ static void add_texts(struct arguments *list, yyjson_val *value) {
     }
 }
 
+static uint32_t number_of(const struct mount *mount, const char *key, uint32_t otherwise) {
+    yyjson_val *value = yyjson_obj_get(mount->options.value, key);
+    return value != NULL ? (uint32_t)yyjson_get_uint(value) : otherwise;
+}
+
+static void add_limit(struct mount *mount, struct arguments *list, const char *option,
+                      const char *key, uint32_t otherwise) {
+    uint32_t limit = number_of(mount, key, otherwise);
+    if (limit != 0) {
+        add_argument(list, option);
+        add_argument(list, arena_printf(&mount->arena, "%u", limit));
+    }
+}
+
 static int make_arguments(struct mount *mount, struct stdio_options *io,
                           struct toolrack_error *err) {
     yyjson_val *value = mount->options.value;
@@ -182,6 +198,8 @@ static int make_arguments(struct mount *mount, struct stdio_options *io,
         add_argument(&list, "--folder");
         add_argument(&list, folder);
     }
+    add_limit(mount, &list, "--file", "file_mb", 0);
+    add_limit(mount, &list, "--memory", "memory_mb", USAGE_MEMORY_MB_DEFAULT);
     int code = add_allowed(mount, &list, err);
     add_argument(&list, "--");
     add_texts(&list, yyjson_obj_get(value, "command"));
@@ -213,18 +231,21 @@ static int make_client(struct mount *mount, struct toolrack_error *err) {
     }
     const char *hint = arena_printf(
             &mount->arena,
-            "it may use the system's programs and libraries only, and what \"allow\" of \"%s\" in "
-            "\"mcpServers\" names: \"read:PATH\", \"write:PATH\", \"network\"",
-            options->name);
-    yyjson_val *start_ms = yyjson_obj_get(options->value, "start_ms");
-    yyjson_val *idle_ms = yyjson_obj_get(options->value, "idle_ms");
-    mount->idle_ms = idle_ms != NULL ? (uint32_t)yyjson_get_uint(idle_ms) : MOUNT_IDLE_MS;
-    mount->client = mcp_client_create(
-            &(struct mcp_client_options){.io = io,
-                                         .notice = options->notice,
-                                         .user = options->user,
-                                         .hint = hint,
-                                         .start_ms = (uint32_t)yyjson_get_uint(start_ms)});
+            "it may use the system's programs and libraries only, and what \"allow\" of %s names: "
+            "\"read:PATH\", \"write:PATH\", \"network\"",
+            options->where);
+    mount->idle_ms = number_of(mount, "idle_ms", MOUNT_IDLE_MS);
+    mount->client = mcp_client_create(&(struct mcp_client_options){
+            .io = io,
+            .notice = options->notice,
+            .user = options->user,
+            .hint = hint,
+            .started = options->started,
+            .limits = {.where = options->where,
+                       .memory_mb = number_of(mount, "memory_mb", USAGE_MEMORY_MB_DEFAULT),
+                       .processes = number_of(mount, "processes", USAGE_PROCESSES_DEFAULT),
+                       .cpu_s = number_of(mount, "cpu_s", 0)},
+            .start_ms = number_of(mount, "start_ms", 0)});
     if (hint == NULL || mount->client == NULL) {
         return error_oom(err);
     }
@@ -303,7 +324,7 @@ static bool kept_path(const struct mount *mount, struct buf *out) {
     return !out->failed;
 }
 
-static void keep(const struct mount *mount) {
+static void keep(const struct mount *mount, const struct buf *text) {
     struct toolrack_error why = {0};
     CLEANUP(buf_finish) struct buf path = BUF_INIT;
     CLEANUP(buf_finish) struct buf folders = BUF_INIT;
@@ -312,7 +333,7 @@ static void keep(const struct mount *mount) {
     }
     buf_add(&folders, path.data, (size_t)(strrchr(path.data, '/') - path.data));
     if (folders.failed || make_folders(folders.data) < 0 ||
-        new_file_write(path.data, mount->known.data, mount->known.length, 0600, true, &why) < 0) {
+        new_file_write(path.data, text->data, text->length, 0600, true, &why) < 0) {
         log_line(mount->options.log, LOG_WARNING, "mcp",
                  "%s: which tools it has is not kept, so it is started again to list them: %s",
                  mount->options.name, why.message[0] != '\0' ? why.message : strerror(errno));
@@ -334,16 +355,20 @@ static bool read_kept(const char *path, struct buf *out) {
     return got == 0 && !out->failed;
 }
 
-/* The kept list, if it is of this configuration; NULL: there is none. */
-static yyjson_doc *load_kept(struct mount *mount) {
+/* What is kept; NULL: nothing that can be read. */
+static yyjson_doc *load(const struct mount *mount, struct buf *text) {
     CLEANUP(buf_finish) struct buf path = BUF_INIT;
+    return kept_path(mount, &path) && read_kept(path.data, text)
+                   ? yyjson_read(text->data, text->length, 0)
+                   : NULL;
+}
+
+/* The kept list, if it is of this configuration; NULL: there is none. */
+static yyjson_doc *load_list(struct mount *mount) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     CLEANUP(buf_finish) struct buf source = BUF_INIT;
     CLEANUP(buf_finish) struct buf kept = BUF_INIT;
-    if (!kept_path(mount, &path) || !read_kept(path.data, &text)) {
-        return NULL;
-    }
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(text.data, text.length, 0);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = load(mount, &text);
     yyjson_val *root = yyjson_doc_get_root(doc);
     yyjson_val *of = yyjson_obj_get(root, "source");
     write_source(mount, &source);
@@ -398,7 +423,7 @@ static int ask_server(struct mount *mount, bool *ret_same, struct toolrack_error
     buf_finish(&mount->known);
     mount->known = text;
     text = BUF_INIT;
-    keep(mount);
+    keep(mount, &mount->known);
     return 0;
 }
 
@@ -435,12 +460,72 @@ static int describe(struct mount *mount, yyjson_val *root, const struct descript
     return code;
 }
 
+/* ----------------------------------------------------------------- failures */
+
+/* Of all that is configured, as each of it may be why it fails: no secret is written. */
+static uint32_t hash_of_value(const struct mount *mount) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    json_add_value(&text, mount->options.value);
+    return text.failed ? 0 : name_hash(text.data, text.length);
+}
+
+/* A server of which no list is known could not be asked: who opens a host soon after does not wait
+ * for it again. */
+static void note_failure(struct mount *mount, unsigned count, const char *why) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    unsigned doublings = count < 10 ? count : 10;
+    uint64_t wait_s = (uint64_t)MOUNT_AGAIN_S << doublings;
+    wait_s = wait_s < MOUNT_AGAIN_S_MAX ? wait_s : MOUNT_AGAIN_S_MAX;
+    buf_printf(&text,
+               "{\"of\":%u,\"failures\":%u,\"until\":%llu,\"failure\":", hash_of_value(mount),
+               count + 1, (unsigned long long)(uint64_t)time(NULL) + (unsigned long long)wait_s);
+    buf_add_json_string(&text, why, strlen(why));
+    buf_add_char(&text, '}');
+    if (!text.failed) {
+        keep(mount, &text);
+    }
+}
+
+/* The failure that is noted, and whether it is too early to try again.
+ * @param ret_count  receives how many there were in a row */
+static bool must_wait(const struct mount *mount, unsigned *ret_count, struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = load(mount, &text);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    const char *why = text_of(root, "failure");
+    uint64_t until = yyjson_get_uint(yyjson_obj_get(root, "until"));
+    uint64_t now = (uint64_t)time(NULL);
+    *ret_count = 0;
+    if (why == NULL || yyjson_get_uint(yyjson_obj_get(root, "of")) != hash_of_value(mount)) {
+        return false;
+    }
+    *ret_count = (unsigned)yyjson_get_uint(yyjson_obj_get(root, "failures"));
+    if (now >= until || until - now > MOUNT_AGAIN_S_MAX) {
+        return false; /* or the clock was set */
+    }
+    (void)error_set(err, TOOLRACK_E_EXECUTION_FAILED, "%.1300s", why);
+    char again[160];
+    (void)snprintf(again, sizeof again,
+                   "this was found earlier: it is tried again in %llu s, or by `toolrack "
+                   "reload " MOUNT_ID_PREFIX "%.60s`",
+                   (unsigned long long)(until - now), mount->options.name);
+    error_append(err, again);
+    return true;
+}
+
 int mount_describe(struct mount *mount, bool anew, const struct descriptor_options *options,
                    struct descriptor **ret, bool *ret_same, struct toolrack_error *err) {
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = anew ? NULL : load_kept(mount);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = anew ? NULL : load_list(mount);
+    unsigned failures = 0;
     *ret_same = false;
     if (doc == NULL) {
+        if (mount->known.length == 0 && must_wait(mount, &failures, err) && !anew) {
+            return err->code;
+        }
         int code = ask_server(mount, ret_same, err);
+        if (code == TOOLRACK_E_EXECUTION_FAILED && mount->known.length == 0) {
+            note_failure(mount, failures, err->message);
+        }
         if (code < 0) {
             return code;
         }
@@ -457,6 +542,10 @@ static const char *remote_of(struct mount *mount, struct run *run) {
     LOCK_SCOPE(&mount->lock);
     const char *remote = names_remote(&mount->names, run->context.tool);
     return remote != NULL ? arena_copy(&run->arena, remote, strlen(remote)) : NULL;
+}
+
+tr_status mount_call(struct mount *mount, struct run *run, const char *remote) {
+    return mount_tools_call(mount->client, run, remote);
 }
 
 tr_status mount_run(struct tr_call *call, void *user) {

@@ -24,18 +24,23 @@ struct descriptor_options;
 #define MOUNT_ID_PREFIX   "mcp."
 /* How long a server that is not used runs on. */
 #define MOUNT_IDLE_MS     600000u
+/* After a failure, how long who opens a host does not ask it again: doubled up to the other. */
+#define MOUNT_AGAIN_S     10u
+#define MOUNT_AGAIN_S_MAX 3600u
 /* How long it may take to say which tools it has. */
 #define MOUNT_LIST_MS_MAX 20000u
 
 /* All borrowed as long as the mount. */
 struct mount_options {
     const char *name;
+    const char *where;    /* the value is, for a person: "files" in "mcpServers" */
     yyjson_val *value;    /* as the configuration's schema wants it */
     const char *launcher; /* the worker program */
     const char *folder;   /* for the file of its tools; NULL: it is not kept */
     const struct log *log;
     /* What has changed of its resources and prompts: as of struct session_news. */
     void (*notice)(void *user, enum plugin_notice notice, const char *text);
+    void (*started)(void *user); /* it runs from now on: mount_tend() is due */
     void *user;
 };
 
@@ -58,6 +63,10 @@ int mount_describe(struct mount *mount, bool anew, const struct descriptor_optio
 /** Runs a tool of it, by the name in the registry, or what it offers beside tools: `run` of a
  * service whose user is the mount. */
 tr_status mount_run(struct tr_call *call, void *mount);
+
+/** Calls a tool of it, by its name at the server. @return as a tool's function returns.
+ * [call-thread] */
+tr_status mount_call(struct mount *mount, struct run *run, const char *remote);
 
 /** Take what the server says unasked, and end it when it is idle.
  * @param ret_changed  whether its tools may be others now

@@ -188,7 +188,10 @@ static tr_status take_no_answer(const struct mount_request *request,
     if (err->code == TOOLRACK_E_CANCELLED) {
         return run_fail(run, TOOLRACK_E_CANCELLED, TR_CANCELLED, NULL, "%s", err->message);
     }
-    (void)run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL, "%s", err->message);
+    (void)run_fail(run,
+                   err->code == TOOLRACK_E_LIMIT_EXCEEDED ? TOOLRACK_E_LIMIT_EXCEEDED
+                                                          : TOOLRACK_E_EXECUTION_FAILED,
+                   TR_FAILED, NULL, "%s", err->message);
     run->error.signal = err->signal;
     return TR_FAILED;
 }

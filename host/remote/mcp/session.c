@@ -1,6 +1,7 @@
 #include "remote/mcp/session.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,6 +93,20 @@ static void end(struct session *session, const struct toolrack_error *why) {
 bool mount_session_has_ended(struct session *session) {
     LOCK_SCOPE(&session->lock);
     return session->has_ended;
+}
+
+pid_t mount_session_group(struct session *session) {
+    LOCK_SCOPE(&session->lock);
+    return session->has_ended ? 0 : stdio_group(session->io);
+}
+
+void mount_session_kill(struct session *session, const struct toolrack_error *why) {
+    LOCK_SCOPE(&session->lock);
+    pid_t group = stdio_group(session->io);
+    end(session, why);
+    if (group > 0) {
+        (void)kill(-group, SIGKILL);
+    }
 }
 
 /* -------------------------------------------------------------------- send */

@@ -59,7 +59,8 @@ uint64_t mount_session_number(struct session *session);
  * @param text  the whole message with that number as `id` and progress token, without line end
  * @return 0: a result or a failure; TOOLRACK_E_CANCELLED: cancelled or late, which the server is
  *         told; TOOLRACK_E_IO: the server has ended or cannot be understood, and how (`signal` is
- *         set if one killed it); TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY. [any-thread] */
+ *         set if one killed it); TOOLRACK_E_LIMIT_EXCEEDED, or that of mount_session_kill();
+ * TOOLRACK_E_NO_MEMORY. [any-thread] */
 int mount_session_ask(struct session *session, uint64_t number, const struct buf *text,
                       const struct session_wait *wait, struct message **ret,
                       struct toolrack_error *err);
@@ -72,5 +73,9 @@ void mount_session_answer(struct session *session, const struct message *request
 
 /** Read and send what there is, if nobody else does. [any-thread] */
 void mount_session_tend(struct session *session);
+/** Its process group; 0: it has none, or has ended. [any-thread] */
+pid_t mount_session_group(struct session *session);
+/** Kill it: all who wait are told why. [any-thread] */
+void mount_session_kill(struct session *session, const struct toolrack_error *why);
 /** Whether it has ended. [any-thread] */
 bool mount_session_has_ended(struct session *session);

@@ -135,6 +135,10 @@ void stdio_end(struct stdio *io) {
     free(io);
 }
 
+pid_t stdio_group(const struct stdio *io) {
+    return io->is_reaped ? 0 : io->process.pid;
+}
+
 /* ------------------------------------------------------------------ errors */
 
 static void log_error_line(struct stdio *io) {

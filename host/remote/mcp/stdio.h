@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -32,6 +33,9 @@ int stdio_start(const struct stdio_options *options, struct stdio **ret,
  * NULL is ignored. */
 void stdio_end(struct stdio *io);
 CLEANUP_DEFINE(struct stdio, stdio_end)
+
+/** Its process group, while it has not ended; 0: it has. */
+pid_t stdio_group(const struct stdio *io);
 
 /** Write what fits of a text, without waiting. One thread at a time writes, and one reads.
  * @return how many bytes; -1: its input is closed */
