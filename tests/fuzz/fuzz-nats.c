@@ -31,6 +31,15 @@ static void check_call(const struct message_call *call, struct arena *arena) {
           call->deadline_ms == again.deadline_ms && same(call->arguments, again.arguments));
 }
 
+static void check_object(const struct message_object *object, struct arena *arena) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct message_call again;
+    message_write_object(&text, object);
+    check(!text.failed && message_read_call(text.data, text.length, arena, &again, NULL) == 0);
+    check(same(object->name, again.object.name) && object->size == again.object.size &&
+          memcmp(object->hash, again.object.hash, sizeof object->hash) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     const char *bytes = size > 0 ? (const char *)data : "";
     CLEANUP(arena_finish) struct arena arena;
@@ -41,13 +50,18 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     struct toolrack_error err;
     arena_init(&arena, NULL, 0);
     if (message_read_call(bytes, size, &arena, &call, &err) == 0) {
-        check_call(&call, &arena);
+        if (call.object.name != NULL) {
+            check_object(&call.object, &arena);
+        } else {
+            check_call(&call, &arena);
+        }
     } else {
         check(err.message[0] != '\0');
     }
     if (message_read_event(bytes, size, &arena, &event, &error, &err) == 0) {
         check(event.kind != MESSAGE_RESULT || event.result != NULL);
         check(event.kind != MESSAGE_ERROR || error.code < 0);
+        check(event.kind != MESSAGE_OBJECT || event.object.name != NULL);
     }
     if (message_read_control(bytes, size, &arena, &control, &err) == 0) {
         check(control.call != NULL);

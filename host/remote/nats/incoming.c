@@ -13,10 +13,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/thread.h"
 #include "remote/nats/parts.h"
 
 /* How long a tool waits for the answer to a question. */
-#define ASK_MS_MAX (10u * 60 * 1000)
+#define ASK_MS_MAX   (10u * 60 * 1000)
+/* Most calls that are fetched from the object store at a time. */
+#define FETCHING_MAX 16u
 
 struct incoming {
     atomic_uint refs;
@@ -74,40 +77,55 @@ static void send_foreign_error(struct member *member, const char *reply,
     nats.Msg_Destroy(message);
 }
 
-static void too_large(const struct member *member, size_t length, struct toolrack_error *err) {
-    (void)error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                    "the result of %zu bytes is larger than the %lld that the NATS server takes in "
-                    "one message; raise max_payload of the server, or ask for less",
-                    length, (long long)member->max_payload);
-    err->begun = true;
+/* Write the last message of a call of another host: the result, or where it is. */
+static int write_result(const struct member *member, const struct toolrack_result *result,
+                        struct buf *out, struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf whole = BUF_INIT;
+    message_write_result(&whole, result);
+    if (whole.failed) {
+        return error_oom(err);
+    }
+    if ((int64_t)whole.length > member->max_payload) {
+        return large_put(member, "the result", &whole, out, err);
+    }
+    *out = whole;
+    whole = BUF_INIT;
+    return 0;
+}
+
+/* To any other client the result goes alone, in one message. */
+static int write_foreign_result(const struct member *member, const struct toolrack_result *result,
+                                struct buf *out, struct toolrack_error *err) {
+    size_t length = 0;
+    const char *json = toolrack_result_json(result, &length);
+    if ((int64_t)length > member->max_payload) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the result of %zu bytes is larger than the %lld that the NATS server "
+                         "takes in one message; raise max_payload of the server, or ask for less",
+                         length, (long long)member->max_payload);
+    }
+    buf_add(out, json, length);
+    return out->failed ? error_oom(err) : 0;
 }
 
 /* Send the last message. */
 static void answer(const struct incoming *incoming, const struct toolrack_result *result,
                    const struct toolrack_error *failure) {
     struct member *member = incoming->member;
+    bool is_foreign = incoming->endpoint != NULL;
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     struct toolrack_error err;
     if (result != NULL) {
-        if (incoming->endpoint != NULL) {
-            size_t length = 0;
-            const char *json = toolrack_result_json(result, &length);
-            buf_add(&out, json, length);
-        } else {
-            message_write_result(&out, result);
-        }
-        if (!out.failed && (int64_t)out.length <= member->max_payload) {
+        int code = is_foreign ? write_foreign_result(member, result, &out, &err)
+                              : write_result(member, result, &out, &err);
+        if (code == 0) {
             (void)member_publish(member, incoming->reply, NULL, &out);
             return;
         }
-        if (out.failed) {
-            (void)error_oom(&err);
-        } else {
-            too_large(member, out.length, &err);
-        }
+        err.begun = true;
         failure = &err;
     }
-    if (incoming->endpoint != NULL) {
+    if (is_foreign) {
         send_foreign_error(member, incoming->reply, failure);
     } else {
         send_error(member, incoming->reply, failure);
@@ -358,28 +376,116 @@ static int submit(struct incoming *incoming, struct toolrack_tool *tool,
     return 0;
 }
 
+/* Find the tool of a call that is in the list, and begin it.
+ * @param key    that signed the call; NULL: no trusted one
+ * @param shown  the key that the call has, trusted or not; "": none */
+static int start(struct incoming *incoming, const struct message_call *call, const char *key,
+                 const char *shown, struct toolrack_error *err) {
+    CLEANUP(toolrack_tool_unrefp)
+    struct toolrack_tool *tool = get_tool(incoming->member, call, err);
+    if (tool == NULL) {
+        return TOOLRACK_E_NOT_FOUND;
+    }
+    int code = check_permission(tool, key != NULL, shown, err);
+    return code < 0 ? code : submit(incoming, tool, call, key, err);
+}
+
+/* A call that is an object, while a thread fetches it. */
+struct fetch {
+    struct incoming *incoming; /* a reference beside that of the list */
+    struct message_object object;
+    bool is_trusted;
+    char name[OBJECT_NAME_MAX + 1];
+    char key[KEY_TEXT_ROOM];
+};
+
+static int fetch_and_start(const struct fetch *fetch, struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    CLEANUP(arena_finish) struct arena arena;
+    struct message_call call;
+    arena_init(&arena, NULL, 0);
+    int code = large_take(fetch->incoming->member, &fetch->object, &text, err);
+    code = code < 0 ? code : message_read_call(text.data, text.length, &arena, &call, err);
+    if (code == 0 && call.object.name != NULL) {
+        code = error_set(err, TOOLRACK_E_INVALID, "a call that is an object is another object");
+    }
+    return code < 0 ? code
+                    : start(fetch->incoming, &call, fetch->is_trusted ? fetch->key : NULL,
+                            fetch->key, err);
+}
+
+static void *run_fetch(void *user) {
+    struct fetch *fetch = user;
+    struct incoming *incoming = fetch->incoming;
+    struct member *member = incoming->member;
+    struct toolrack_error err;
+    if (fetch_and_start(fetch, &err) < 0) {
+        send_error(member, incoming->reply, &err);
+        end(incoming);
+    }
+    incoming_unref(incoming);
+    free(fetch);
+    (void)pthread_mutex_lock(&member->lock);
+    member->fetching--; /* the last that the thread does with the member */
+    (void)pthread_cond_broadcast(&member->changed);
+    (void)pthread_mutex_unlock(&member->lock);
+    return NULL;
+}
+
+/* The thread that delivers messages does not wait for the store. */
+static int fetch_later(struct incoming *incoming, const struct message_object *object,
+                       const char *key, const char *shown, struct toolrack_error *err) {
+    struct member *member = incoming->member;
+    CLEANUP(freep) struct fetch *fetch = calloc(1, sizeof *fetch);
+    pthread_t thread;
+    if (fetch == NULL) {
+        return error_oom(err);
+    }
+    (void)snprintf(fetch->name, sizeof fetch->name, "%s", object->name);
+    (void)snprintf(fetch->key, sizeof fetch->key, "%s", shown);
+    fetch->object = *object;
+    fetch->object.name = fetch->name;
+    fetch->is_trusted = key != NULL;
+    fetch->incoming = incoming;
+    (void)pthread_mutex_lock(&member->lock);
+    bool has_room = member->fetching < FETCHING_MAX;
+    member->fetching += has_room;
+    (void)pthread_mutex_unlock(&member->lock);
+    if (!has_room) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "this host fetches %u large calls already; try again later", FETCHING_MAX);
+    }
+    (void)atomic_fetch_add(&incoming->refs, 1);
+    int failed = thread_start(&thread, run_fetch, fetch);
+    if (failed != 0) {
+        (void)pthread_mutex_lock(&member->lock);
+        member->fetching--;
+        (void)pthread_mutex_unlock(&member->lock);
+        (void)atomic_fetch_sub(&incoming->refs, 1);
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "cannot start a thread: %s",
+                         strerror(failed));
+    }
+    (void)STEAL(fetch);
+    (void)pthread_detach(thread);
+    return 0;
+}
+
 /* What can fail before the tool runs. */
 static int take_call(struct member *member, natsMsg *message, struct arena *arena,
                      struct toolrack_error *err) {
     struct message_call call;
     const char *key = NULL;
+    const char *shown = header(message, HEADER_KEY);
     CLEANUP(incoming_unrefp) struct incoming *incoming = NULL;
     int code = message_read_call(nats.Msg_GetData(message), (size_t)nats.Msg_GetDataLength(message),
                                  arena, &call, err);
     code = code < 0 ? code : check_signature(member, message, &key, err);
-    if (code < 0) {
-        return code;
-    }
-    CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = get_tool(member, &call, err);
-    if (tool == NULL) {
-        return TOOLRACK_E_NOT_FOUND;
-    }
-    code = check_permission(tool, key != NULL, header(message, HEADER_KEY), err);
     code = code < 0 ? code : begin(member, nats.Msg_GetReply(message), NULL, &incoming, err);
     if (code < 0) {
         return code;
     }
-    code = submit(incoming, tool, &call, key, err);
+    code = call.object.name != NULL ? fetch_later(incoming, &call.object, key, shown, err)
+                                    : start(incoming, &call, key, shown, err);
     if (code < 0) {
         end(incoming);
     }
@@ -519,7 +625,7 @@ void incoming_stop(struct member *member) {
         cancel(incoming);
         (void)pthread_mutex_lock(&member->lock);
     }
-    while (member->incoming != NULL) {
+    while (member->incoming != NULL || member->fetching > 0) {
         (void)pthread_cond_wait(&member->changed, &member->lock);
     }
     (void)pthread_mutex_unlock(&member->lock);

@@ -125,6 +125,16 @@ void message_write_control(struct buf *out, const struct message_control *contro
     buf_add_char(out, '}');
 }
 
+void message_write_object(struct buf *out, const struct message_object *object) {
+    char digest[OBJECT_DIGEST_ROOM];
+    object_digest_write(object->hash, digest);
+    begin(out, "object");
+    add_text(out, "name", object->name);
+    buf_printf(out, ",\"size\":%llu", (unsigned long long)object->size);
+    add_text(out, "digest", digest);
+    buf_add_char(out, '}');
+}
+
 /* -------------------------------------------------------------------- read */
 
 yyjson_val *message_read(const char *text, size_t length, struct arena *arena, const char *what,
@@ -167,11 +177,38 @@ static const char *value_text(yyjson_val *value, struct arena *arena, size_t *re
     return yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, &alc, ret_length, NULL);
 }
 
+static bool is_kind(yyjson_val *root, const char *kind) {
+    const char *text = text_of(root, "kind");
+    return text != NULL && strcmp(text, kind) == 0;
+}
+
+static int read_object(yyjson_val *root, struct message_object *ret, struct toolrack_error *err) {
+    const char *name = text_of(root, "name");
+    const char *digest = text_of(root, "digest");
+    yyjson_val *size = yyjson_obj_get(root, "size");
+    if (name == NULL || name[0] == '\0' || strlen(name) > OBJECT_NAME_MAX) {
+        return refuse("what is an object", "name", err);
+    }
+    if (!yyjson_is_uint(size) || yyjson_get_uint(size) > OBJECT_SIZE_MAX) {
+        return refuse("what is an object", "size", err);
+    }
+    if (digest == NULL || !object_digest_read(digest, ret->hash)) {
+        return refuse("what is an object", "digest", err);
+    }
+    ret->name = name;
+    ret->size = yyjson_get_uint(size);
+    return 0;
+}
+
 int message_read_call(const char *text, size_t length, struct arena *arena,
                       struct message_call *ret, struct toolrack_error *err) {
     yyjson_val *root = message_read(text, length, arena, "a call", err);
     if (root == NULL) {
         return err != NULL ? err->code : TOOLRACK_E_INVALID;
+    }
+    if (is_kind(root, "object")) {
+        *ret = (struct message_call){.tool = NULL};
+        return read_object(root, &ret->object, err);
     }
     yyjson_val *deadline = yyjson_obj_get(root, "deadline_ms");
     yyjson_val *arguments = yyjson_obj_get(root, "arguments");
@@ -293,6 +330,10 @@ int message_read_event(const char *text, size_t length, struct arena *arena,
         ret->kind = MESSAGE_ERROR;
         read_error(root, ret_error);
         return 0;
+    }
+    if (strcmp(kind, "object") == 0) {
+        ret->kind = MESSAGE_OBJECT;
+        return read_object(root, &ret->object, err);
     }
     return refuse("an answer", "kind", err);
 }

@@ -11,7 +11,9 @@
  *     the last   {"v":1, "kind": "result", "form": "json"|"text"|"content", "result": ...}
  *                {"v":1, "kind": "error", "code", "message", "field", "trace", "signal", "begun",
  *                 "death", "from_tool", "lasting"}
- *     control    {"v":1, "call": "INBOX", "cancel": true}
+ *     instead    {"v":1, "kind": "object", "name", "size", "digest"}: a call, or the last message,
+ * that is larger than the server takes in one message, is an object in its store (large.c) control
+ * {"v":1, "call": "INBOX", "cancel": true}
  *                {"v":1, "call": "INBOX", "ask": 1, "answer": 1, "content": {...}}
  *
  * These come from whoever may publish to the subjects: each is checked as what any peer may send.
@@ -23,7 +25,17 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "remote/nats/object-info.h"
 #include "toolrack/toolrack.h"
+
+/* Where a message is that is too large to be sent; `name` NULL: it is not elsewhere. */
+struct message_object {
+    const char *name;
+    uint64_t size;
+    unsigned char hash[OBJECT_HASH_SIZE];
+};
+
+void message_write_object(struct buf *out, const struct message_object *object);
 
 /* A call as one host asks another for it. Texts may be NULL where the options of a call allow it.
  */
@@ -40,6 +52,7 @@ struct message_call {
     const char *confirmed_by;
     const char *arguments; /* the text of a JSON object */
     size_t length;
+    struct message_object object; /* has a name: the call is there, and nothing else is set */
 };
 
 void message_write_call(struct buf *out, const struct message_call *call);
@@ -48,7 +61,14 @@ void message_write_call(struct buf *out, const struct message_call *call);
 int message_read_call(const char *text, size_t length, struct arena *arena,
                       struct message_call *ret, struct toolrack_error *err);
 
-enum message_kind { MESSAGE_PROGRESS, MESSAGE_LOG, MESSAGE_ASK, MESSAGE_RESULT, MESSAGE_ERROR };
+enum message_kind {
+    MESSAGE_PROGRESS,
+    MESSAGE_LOG,
+    MESSAGE_ASK,
+    MESSAGE_RESULT,
+    MESSAGE_ERROR,
+    MESSAGE_OBJECT
+};
 
 enum message_form { MESSAGE_JSON, MESSAGE_TEXT, MESSAGE_CONTENT };
 
@@ -56,12 +76,13 @@ struct message_event {
     enum message_kind kind;
     double done; /* PROGRESS */
     double total;
-    const char *text;       /* PROGRESS (or NULL) and ASK: the message; LOG: the line */
-    const char *schema;     /* ASK */
-    uint64_t id;            /* ASK */
-    int level;              /* LOG: enum toolrack_log_level */
-    enum message_form form; /* RESULT */
-    yyjson_val *result;     /* RESULT, read; numbers that no type holds are raw */
+    const char *text;             /* PROGRESS (or NULL) and ASK: the message; LOG: the line */
+    const char *schema;           /* ASK */
+    uint64_t id;                  /* ASK */
+    int level;                    /* LOG: enum toolrack_log_level */
+    enum message_form form;       /* RESULT */
+    yyjson_val *result;           /* RESULT, read; numbers that no type holds are raw */
+    struct message_object object; /* OBJECT: the last message is there */
 };
 
 void message_write_progress(struct buf *out, double done, double total, const char *text);

@@ -195,12 +195,14 @@ static bool send_call(struct run *run, const struct remote_tool *tool, const str
         return false;
     }
     if ((int64_t)data.length > member->max_payload) {
-        (void)run_fail(
-                run, TOOLRACK_E_LIMIT_EXCEEDED, TR_LIMIT_EXCEEDED, NULL,
-                "the call of %zu bytes is larger than the %lld that the NATS server takes in "
-                "one message; raise max_payload of the server, or send less",
-                data.length, (long long)member->max_payload);
-        return false;
+        CLEANUP(buf_finish) struct buf whole = data;
+        struct toolrack_error err;
+        data = BUF_INIT;
+        int code = large_put(member, "the call", &whole, &data, &err);
+        if (code < 0) {
+            (void)run_fail(run, code, TR_LIMIT_EXCEEDED, NULL, "%s", err.message);
+            return false;
+        }
     }
     (void)member_subject(member, subject, "host.%s.call", pick->instance);
     bool is_sent = tool->is_safe ? member_publish(member, subject, inbox, &data)
@@ -299,6 +301,36 @@ static void take_error(struct run *run, const struct toolrack_error *error,
     }
 }
 
+static void fail_read(struct run *run, const struct peer_pick *pick,
+                      const struct toolrack_error *err) {
+    (void)run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL, "%s; the host %s sent it",
+                   err->message, pick->name);
+}
+
+/* The last message, which was too large to be sent. */
+static void take_large(struct tr_call *call, const struct remote_tool *tool,
+                       const struct peer_pick *pick, const struct message_object *object) {
+    struct run *run = run_of(call);
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    CLEANUP(arena_finish) struct arena arena;
+    struct message_event event;
+    struct toolrack_error error;
+    struct toolrack_error err;
+    arena_init(&arena, NULL, 0);
+    int code = large_take(tool->member, object, &text, &err);
+    code = code < 0 ? code
+                    : message_read_event(text.data, text.length, &arena, &event, &error, &err);
+    if (code == 0 && event.kind != MESSAGE_RESULT) {
+        code = error_set(&err, TOOLRACK_E_INVALID,
+                         "what came by the object store of NATS is no result");
+    }
+    if (code < 0) {
+        fail_read(run, pick, &err);
+    } else {
+        reply(call, &event, &arena);
+    }
+}
+
 /* Handle one message. @return whether it was the last one. */
 static bool take(struct tr_call *call, const struct remote_tool *tool, const struct peer_pick *pick,
                  const char *inbox, natsMsg *message) {
@@ -310,8 +342,7 @@ static bool take(struct tr_call *call, const struct remote_tool *tool, const str
     arena_init(&arena, NULL, 0);
     if (message_read_event(nats.Msg_GetData(message), (size_t)nats.Msg_GetDataLength(message),
                            &arena, &event, &error, &err) < 0) {
-        (void)run_fail(run, TOOLRACK_E_EXECUTION_FAILED, TR_FAILED, NULL, "%s; the host %s sent it",
-                       err.message, pick->name);
+        fail_read(run, pick, &err);
         return true;
     }
     switch (event.kind) {
@@ -319,6 +350,7 @@ static bool take(struct tr_call *call, const struct remote_tool *tool, const str
     case MESSAGE_LOG: tr_log(call, event.level, "%s", event.text); return false;
     case MESSAGE_ASK: answer_question(call, tool, pick, inbox, &event); return false;
     case MESSAGE_RESULT: reply(call, &event, &arena); return true;
+    case MESSAGE_OBJECT: take_large(call, tool, pick, &event.object); return true;
     case MESSAGE_ERROR: break;
     }
     take_error(run, &error, pick);

@@ -9,6 +9,7 @@
  *   remote-tool.c  and registered here
  *   pick.c       which host gets a call
  *   outgoing.c   calls to others
+ *   large.c      messages that are larger than the server takes
  *
  * Threads: those of libnats deliver messages and only look things up or put them into a queue; the
  * member's own thread asks other hosts and registers tools, which may take long; a second one
@@ -24,6 +25,7 @@
 #include "remote/nats/libnats.h"
 #include "remote/nats/member.h"
 #include "remote/nats/message.h"
+#include "remote/nats/object.h"
 #include "remote/nats/subject.h"
 
 /* Room for the number of a host, 16 hexadecimal digits. */
@@ -91,6 +93,7 @@ struct member {
 
     struct incoming *incoming; /* a list; guarded by `lock`, as are the next */
     size_t incoming_count;
+    size_t fetching;           /* threads that fetch a call */
     struct outgoing *outgoing; /* likewise */
     uint64_t outgoing_last;    /* the number of the last one */
     struct peer *peers;
@@ -154,6 +157,23 @@ void incoming_control(natsConnection *connection, natsSubscription *subscription
                       void *member);
 /** Cancel all and wait until they have ended. */
 void incoming_stop(struct member *member);
+
+/* ---- large.c */
+
+/** Open the bucket of this group for something: "messages", "packages".
+ * @param age_s_max  see objects_open(), whose codes it has */
+int member_open_bucket(const struct member *member, const char *what, uint64_t age_s_max,
+                       struct objects **ret, struct toolrack_error *err);
+/** Put a message into the object store, and write the one that is sent in its place.
+ * @param what  "the call", for the error
+ * @return 0; TOOLRACK_E_LIMIT_EXCEEDED: it cannot be put; TOOLRACK_E_NO_MEMORY */
+int large_put(const struct member *member, const char *what, const struct buf *message,
+              struct buf *out, struct toolrack_error *err);
+/** Get the message that another one stands for, and remove it from the store.
+ * @return 0; TOOLRACK_E_INVALID: it is not what was sent; TOOLRACK_E_UNAVAILABLE: it is not there,
+ *         or the server does not answer; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY */
+int large_take(const struct member *member, const struct message_object *object, struct buf *out,
+               struct toolrack_error *err);
 
 /* ---- micro.c */
 
