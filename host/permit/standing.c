@@ -356,7 +356,7 @@ int standing_read(struct store *store, const struct config *config,
     }
     int code = count > 0 ? store_pins_read(store, plugin, name, take_pin, &reading, err) : 0;
     if (code == 0 && count > 0) {
-        code = store_cautions_read(store, take_caution, &reading, err);
+        code = store_cautions_read(store, plugin, take_caution, &reading, err);
     }
     if (code == 0) {
         code = take_configured(store, config, &reading, err);
@@ -484,7 +484,8 @@ int standing_find_change(struct store *store, const struct registration *reg, st
                                take_approved, &finding, err);
     finding.changed = finding.comparison.changed;
     if (code == 0) {
-        code = store_cautions_read(store, take_first_seen, &finding, err);
+        code = store_cautions_read(store, reg->plugin->identity_text, take_first_seen, &finding,
+                                   err);
     }
     if (code == 0 && ret->capabilities == NULL && reg->plugin->new_capabilities != NULL) {
         add_covered(&finding);

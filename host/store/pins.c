@@ -110,13 +110,19 @@ int store_pins_read(struct store *store, const char *plugin, const char *tool,
 
 /* ---------------------------------------------------------------- cautions */
 
-int store_cautions_read(struct store *store,
+int store_cautions_read(struct store *store, const char *plugin,
                         void (*visit)(void *user, const struct store_caution *caution), void *user,
                         struct toolrack_error *err) {
     CLEANUP(rows_finish) struct rows rows = ROWS_INIT;
-    int code = database_read_kept(store, SCHEMA_CAPABILITIES,
-                                  "SELECT plugin, tool, permission FROM cautions", NO_VALUES, &rows,
-                                  err);
+    /* Two statements, as for pins. */
+    int code = plugin != NULL
+                       ? database_read_kept(store, SCHEMA_CAPABILITIES,
+                                            "SELECT plugin, tool, permission FROM cautions WHERE "
+                                            "plugin = ?1",
+                                            VALUES(value_text(plugin)), &rows, err)
+                       : database_read_kept(store, SCHEMA_CAPABILITIES,
+                                            "SELECT plugin, tool, permission FROM cautions",
+                                            NO_VALUES, &rows, err);
     for (size_t i = 0; i < rows.count; i++) {
         const struct value *row = rows_at(&rows, i);
         visit(user, &(struct store_caution){.plugin = value_as_text(&row[0]),

@@ -42,8 +42,8 @@ struct store_caution {
     int permission; /**< enum toolrack_permission */
 };
 
-/** Visit all. [any-thread] */
-int store_cautions_read(struct store *store,
+/** Visit those of a plugin (NULL: of all). [any-thread] */
+int store_cautions_read(struct store *store, const char *plugin,
                         void (*visit)(void *user, const struct store_caution *caution), void *user,
                         struct toolrack_error *err);
 /** Store cautions; a power cut may lose them. [any-thread] */

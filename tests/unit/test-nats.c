@@ -470,6 +470,11 @@ static void test_own_tool_first(void **state) {
     struct toolrack_result *result = NULL;
     assert_int_equal(toolrack_call(front, "double", "{\"number\":2}", NULL, &result, &err), 0);
     toolrack_result_free(result);
+
+    /* That of the other host is there again when its own is gone. */
+    assert_int_equal(toolrack_unregister_name(front, "double", &err), 0);
+    await("double", true);
+    assert_call("double", "{\"number\":3}", "{\"twice\":6}");
 }
 
 /* ------------------------------------------------------- a host of the test */

@@ -870,14 +870,14 @@ static void a_standing_is_kept_and_comes_back(void **state) {
         assert_seen(store_pins_read(store, NULL, NULL, see_pin, NULL, &err),
                     "mail /p send@1.0.0 0 Send {} 1000000 ann;"
                     "post /p send@1.0.0 0 Send {} 1000000 ann;");
-        assert_seen(store_cautions_read(store, see_caution, NULL, &err),
+        assert_seen(store_cautions_read(store, NULL, see_caution, NULL, &err),
                     "mail /p send 0;post /p send 0;");
         assert_ok(store_standing_exchange(store, "mail /p", "one", &err));
         assert_seen(store_pins_read(store, NULL, NULL, see_pin, NULL, &err),
                     "mail /p send@1.0.0 0 Send all {} 1000000 ann;"
                     "mail /p spam@1.0.0 0 Send all {} 1000000 ann;"
                     "post /p send@1.0.0 0 Send {} 1000000 ann;");
-        assert_seen(store_cautions_read(store, see_caution, NULL, &err),
+        assert_seen(store_cautions_read(store, NULL, see_caution, NULL, &err),
                     "mail /p send 2;mail /p spam 2;post /p send 0;");
     }
     /* There are so many at most; the oldest goes, with all that it has. */

@@ -256,22 +256,32 @@ bool remote_tools_clean(struct member *member) {
     return has_removed;
 }
 
+static bool is_here(struct member *member, const char *selector) {
+    struct toolrack_tool *tool = member->options.get(member->options.user, selector);
+    toolrack_tool_unref(tool);
+    return tool != NULL;
+}
+
 /* Whether what kept a tool from being registered may be over: not so for one that is wrong. */
 static bool may_be_registered(struct member *member, const struct remote_tool *tool) {
-    if (tool->refused != TOOLRACK_E_EXISTS && tool->refused != TOOLRACK_E_LIMIT_EXCEEDED &&
-        tool->refused != TOOLRACK_E_NO_MEMORY) {
-        return false;
-    }
-    struct toolrack_tool *other = member->options.get(member->options.user, tool->name);
-    toolrack_tool_unref(other);
-    return other == NULL;
+    return (tool->refused == TOOLRACK_E_EXISTS || tool->refused == TOOLRACK_E_LIMIT_EXCEEDED ||
+            tool->refused == TOOLRACK_E_NO_MEMORY) &&
+           !is_here(member, tool->name);
+}
+
+/* Whether a tool of this host has taken its place, and is gone too. */
+static bool was_replaced(struct member *member, const struct remote_tool *tool) {
+    char selector[2 * SUBJECT_NAME_MAX + 2];
+    (void)snprintf(selector, sizeof selector, "%s@%s", tool->name, tool->version);
+    return tool->is_registered && !is_here(member, selector);
 }
 
 /* Descriptions are not kept, so the tools of one host that has it are read again. */
 void remote_tools_retry(struct member *member) {
     for (struct remote_tool *tool = member->remote_tools; tool != NULL; tool = tool->next) {
-        if (tool->refused != 0 && may_be_registered(member, tool)) {
+        if (may_be_registered(member, tool) || was_replaced(member, tool)) {
             tool->refused = 0;
+            tool->is_registered = false;
             (void)pthread_mutex_lock(&member->lock);
             if (tool->host_count > 0) {
                 tool->hosts[0]->known[0] = '\0';
