@@ -125,6 +125,13 @@ static bool add_tools(struct describing *of, yyjson_val *tools) {
         if (!is_named) {
             log_line(of->options->log, LOG_WARNING, "mcp", "%s: a tool without a name is left out",
                      of->options->server);
+        } else if (yyjson_equals_str(
+                           yyjson_obj_get(yyjson_obj_get(tool, "execution"), "taskSupport"),
+                           "required")) {
+            log_line(of->options->log, LOG_WARNING, "mcp",
+                     "%s: the tool %.128s is left out: it is called as a task only, which is not "
+                     "done here",
+                     of->options->server, yyjson_get_str(name));
         } else if (has_memory && is_wanted(of->options->wanted, name)) {
             has_memory = add_tool(of, tool, name);
         }
