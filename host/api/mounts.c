@@ -321,14 +321,15 @@ int mounts_make_tool(struct toolrack *host, const struct config *config, const c
     const char *named = yyjson_get_str(yyjson_obj_get(value, "server"));
     yyjson_val *remote = yyjson_obj_get(value, "tool");
     struct remote_tool *tool = arena_zalloc(arena, sizeof *tool);
-    bool describes = yyjson_obj_get(value, "command") != NULL;
+    bool describes =
+            yyjson_obj_get(value, "command") != NULL || yyjson_obj_get(value, "url") != NULL;
     if (tool == NULL) {
         return error_oom(err);
     }
     if ((named != NULL) == describes || (named != NULL && yyjson_obj_size(value) > 3)) {
         return error_set(err, TOOLRACK_E_INVALID,
                          "either \"server\" names one of \"mcpServers\", which describes it, or "
-                         "\"command\" and what belongs to it describe one");
+                         "\"command\" or \"url\" and what belongs to it describe one");
     }
     if (named != NULL && yyjson_obj_get(config_mcp_servers(config), named) == NULL) {
         return error_set(err, TOOLRACK_E_INVALID, "there is no server \"%s\" in \"mcpServers\"",

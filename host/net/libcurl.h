@@ -30,6 +30,7 @@
     X(multi_poll)          \
     X(multi_remove_handle) \
     X(multi_strerror)      \
+    X(multi_wakeup)        \
     X(slist_append)        \
     X(slist_free_all)      \
     X(url)                 \

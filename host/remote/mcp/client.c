@@ -60,7 +60,21 @@ void mcp_client_destroy(struct mcp_client *client) {
 }
 
 const char *mcp_client_name(const struct mcp_client *client) {
-    return client->options.io.name;
+    return client->options.session.name;
+}
+
+uint32_t mcp_client_call_ms(const struct mcp_client *client) {
+    return client->options.call_ms;
+}
+
+void mcp_client_hide(const struct mcp_client *client, char *text) {
+    mount_secrets_hide(client->options.secrets, text);
+}
+
+void mcp_client_forgive(struct mcp_client *client) {
+    LOCK_SCOPE(&client->lock);
+    client->failures = 0;
+    client->next_ns = 0;
 }
 
 void mcp_client_version(struct mcp_client *client, char *ret, size_t room) {
@@ -126,6 +140,28 @@ static void note_server(struct mcp_client *client, yyjson_val *info, yyjson_val 
     utf8_copy(client->version, sizeof client->version, version != NULL ? version : "");
 }
 
+/* In the stateless era changes are told to whoever asks for them. */
+static void listen_to_changes(const struct mcp_client *client, struct session *session,
+                              yyjson_val *result) {
+    static const char *const lists[] = {"tools", "resources", "prompts"};
+    yyjson_val *capabilities = yyjson_obj_get(result, "capabilities");
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    uint64_t number = mount_session_number(session);
+    unsigned count = 0;
+    mcp_client_begin(client, &text, number, "subscriptions/listen");
+    buf_add_text(&text, ",\"notifications\":{");
+    for (size_t i = 0; i < ARRAY_LENGTH(lists); i++) {
+        yyjson_val *one = yyjson_obj_get(capabilities, lists[i]);
+        if (yyjson_is_true(yyjson_obj_get(one, "listChanged"))) {
+            buf_printf(&text, "%s\"%sListChanged\":true", count++ > 0 ? "," : "", lists[i]);
+        }
+    }
+    buf_add_text(&text, "}}}");
+    if (count > 0) {
+        mount_session_listen(session, number, &text);
+    }
+}
+
 /* Whether the server knows the stateless era. One of the other era may answer with any failure, or
  * not at all.
  * @return 0, and the era is set if it does; TOOLRACK_E_IO: it has ended, over the question maybe */
@@ -146,9 +182,13 @@ static int discover(struct mcp_client *client, struct session *session,
             code == 0 && answer->kind == MESSAGE_RESULT &&
             json_has_text(yyjson_obj_get(answer->result, "supportedVersions"), REVISION_STATELESS);
     if (!is_known) {
+        bool is_unknown = code == TOOLRACK_E_EXECUTION_FAILED ||
+                          (code == TOOLRACK_E_CANCELLED && !limited_cancelled(&limited));
         atomic_store(&client->era, ERA_UNKNOWN);
-        return code == TOOLRACK_E_CANCELLED && !limited_cancelled(&limited) ? 0 : code;
+        return is_unknown ? 0 : code;
     }
+    mount_session_agree(session, REVISION_STATELESS);
+    listen_to_changes(client, session, answer->result);
     yyjson_val *meta = yyjson_obj_get(answer->result, "_meta");
     note_server(client, yyjson_obj_get(meta, "io.modelcontextprotocol/serverInfo"), answer->result);
     return 0;
@@ -187,9 +227,10 @@ static int initialize(struct mcp_client *client, struct session *session,
     }
     note_server(client, yyjson_obj_get(answer->result, "serverInfo"), answer->result);
     atomic_store(&client->era, ERA_SESSIONS);
+    mount_session_agree(session, revision);
     buf_add_text(&done, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     mount_session_tell(session, &done);
-    return 0;
+    return mount_session_settle(session, wait, err);
 }
 
 /* ------------------------------------------------------------------- start */
@@ -197,13 +238,13 @@ static int initialize(struct mcp_client *client, struct session *session,
 static int start_session(struct mcp_client *client, const struct session_wait *wait,
                          struct session **ret, struct toolrack_error *err) {
     CLEANUP(mount_session_unrefp) struct session *session = NULL;
-    int code = mount_session_start(&client->options.io, &client->news, &session, err);
+    int code = mount_session_start(&client->options.session, &client->news, &session, err);
     if (code == 0 && atomic_load(&client->era) != ERA_SESSIONS) {
         code = discover(client, session, wait, err);
         if (code == TOOLRACK_E_IO) { /* some of the other era end at a question before the first */
             mount_session_unref(session);
             session = NULL;
-            code = mount_session_start(&client->options.io, &client->news, &session, err);
+            code = mount_session_start(&client->options.session, &client->news, &session, err);
         }
     }
     if (code == 0 && atomic_load(&client->era) != ERA_STATELESS) {
@@ -233,6 +274,7 @@ static int start(struct mcp_client *client, const struct session_wait *wait, str
                             mcp_client_name(client), ms);
         }
         code = err->code = TOOLRACK_E_EXECUTION_FAILED;
+        mcp_client_hide(client, err->message);
         if (client->options.hint != NULL) {
             error_append(err, client->options.hint);
         }
@@ -336,8 +378,8 @@ bool mcp_client_tend(struct mcp_client *client, uint32_t idle_ms, bool *ret_chan
         if (usage_exceeds(&client->options.limits, mcp_client_name(client),
                           mount_session_group(session), &why)) {
             mount_session_kill(session, &why);
-            log_line(client->options.io.log, LOG_WARNING, "mcp", "%s: %s", mcp_client_name(client),
-                     why.message);
+            log_line(client->options.session.log, LOG_WARNING, "mcp", "%s: %s",
+                     mcp_client_name(client), why.message);
         }
     }
     *ret_changed = atomic_exchange(&client->news.tools, false);

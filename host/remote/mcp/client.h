@@ -8,6 +8,7 @@
  * 2025-11-25, at which the server may choose an earlier revision. */
 #pragma once
 
+#include "remote/mcp/secrets.h"
 #include "remote/mcp/session.h"
 #include "remote/mcp/usage.h"
 
@@ -26,13 +27,15 @@ struct mcp_client;
 
 /* All borrowed as long as the client. */
 struct mcp_client_options {
-    struct stdio_options io;
+    struct session_options session;
+    struct secrets *secrets; /* hidden in what it says */
     /* As of struct session_news. */
     void (*notice)(void *user, enum plugin_notice notice, const char *text);
     void *user;
     void (*started)(void *user); /* a server runs from now on: mcp_client_tend() is due */
     struct usage_limits limits;
     uint32_t start_ms; /* 0: CLIENT_START_MS_DEFAULT */
+    uint32_t call_ms;  /* how long it may be silent about a call; 0: for ever */
     const char *hint;  /* what to do where it cannot start, in words */
 };
 
@@ -65,6 +68,12 @@ void mcp_client_version(struct mcp_client *client, char *ret, size_t room);
  */
 uint32_t mcp_client_offers(struct mcp_client *client);
 const char *mcp_client_name(const struct mcp_client *client);
+/** How long it may be silent about a call; 0: for ever. [any-thread] */
+uint32_t mcp_client_call_ms(const struct mcp_client *client);
+/** Hide in a text what the configuration keeps secret. [any-thread] */
+void mcp_client_hide(const struct mcp_client *client, char *text);
+/** Forget that starts have failed: the next one is tried at once. [any-thread] */
+void mcp_client_forgive(struct mcp_client *client);
 
 /** Read what the server says unasked, and end it if it was not used for `idle_ms` milliseconds (0:
  * never), or uses more than it may.

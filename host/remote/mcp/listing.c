@@ -113,6 +113,25 @@ static bool add_tool(struct describing *of, yyjson_val *tool, yyjson_val *name) 
            (made->result_schema != NULL || !yyjson_is_obj(result));
 }
 
+/* A tool whose arguments cannot be put into headers as it wants is left out. */
+static bool add_tool_of(struct describing *of, yyjson_val *tool, yyjson_val *name) {
+    struct mirrors mirrors = {0};
+    const char *wrong = of->options->is_web ? mirrors_read(yyjson_obj_get(tool, "inputSchema"),
+                                                           &of->names->arena, &mirrors)
+                                            : NULL;
+    if (wrong != NULL) {
+        log_line(of->options->log, LOG_WARNING, "mcp",
+                 "%s: the tool %.100s is left out: an \"x-mcp-header\" of its schema %s",
+                 of->options->server, yyjson_get_str(name), wrong);
+        return true;
+    }
+    bool has_memory = add_tool(of, tool, name);
+    if (has_memory) {
+        names_set_mirrors(of->names, &mirrors);
+    }
+    return has_memory;
+}
+
 static bool add_tools(struct describing *of, yyjson_val *tools) {
     size_t at;
     size_t count;
@@ -133,7 +152,7 @@ static bool add_tools(struct describing *of, yyjson_val *tools) {
                      "done here",
                      of->options->server, yyjson_get_str(name));
         } else if (has_memory && is_wanted(of->options->wanted, name)) {
-            has_memory = add_tool(of, tool, name);
+            has_memory = add_tool_of(of, tool, name);
         }
     }
     return has_memory;

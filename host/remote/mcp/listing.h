@@ -17,6 +17,7 @@ struct listing_options {
     yyjson_val *wanted;  /* an array of names at the server; NULL: all */
     uint32_t permission; /* enum tr_permission */
     int32_t priority;
+    bool is_web;    /* arguments can go into headers */
     uint32_t flags; /* TR_PLUGIN_RESOURCES and TR_PLUGIN_PROMPTS, if it offers these */
     const struct log *log;
 };

@@ -21,20 +21,17 @@
 #include "remote/mcp/client.h"
 #include "remote/mcp/listing.h"
 #include "remote/mcp/offers.h"
+#include "remote/mcp/reach.h"
 #include "remote/mcp/tools.h"
-#include "worker/launch.h"
-#include "worker/spawn.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
 /* Most bytes of the file with the tools. */
-#define KEPT_MAX      (64u * 1024 * 1024)
-/* Most arguments of the program. */
-#define ARGUMENTS_MAX 256u
+#define KEPT_MAX (64u * 1024 * 1024)
 
 struct mount {
     struct mount_options options;
-    struct arena arena; /* of the options of the client */
+    struct reach *reach;
     struct mcp_client *client;
     struct mount_offers *offers;
     uint32_t idle_ms;
@@ -62,191 +59,38 @@ static uint32_t permission_of(const struct mount *mount) {
                                             : TR_CONFIRM;
 }
 
-/* Put the values of variables in place of ${env:NAME}, which keeps secrets out of the file. */
-static int expand(struct mount *mount, const char *text, struct buf *out,
-                  struct toolrack_error *err) {
-    static const char begin[] = "${env:";
-    for (const char *at; (at = strstr(text, begin)) != NULL;) {
-        const char *end = strchr(at, '}');
-        if (end == NULL) {
-            break;
-        }
-        char name[256];
-        (void)snprintf(name, sizeof name, "%.*s", (int)(end - at) - (int)strlen(begin),
-                       at + strlen(begin));
-        const char *value = getenv(name);
-        if (value == NULL) {
-            return error_set(err, TOOLRACK_E_INVALID,
-                             "MCP server '%s' wants the environment variable %s, which is not set",
-                             mount->options.name, name);
-        }
-        buf_add(out, text, (size_t)(at - text));
-        buf_add_text(out, value);
-        text = end + 1;
-    }
-    buf_add_text(out, text);
-    return out->failed ? error_oom(err) : 0;
-}
-
-static int add_variable(struct mount *mount, const char **list, size_t *count, const char *name,
-                        const char *value, struct toolrack_error *err) {
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    buf_printf(&text, "%s=", name);
-    int code = expand(mount, value, &text, err);
-    if (code == 0) {
-        list[*count] = arena_copy(&mount->arena, text.data, text.length);
-        code = list[(*count)++] != NULL ? 0 : error_oom(err);
-    }
-    return code;
-}
-
-static int make_environment(struct mount *mount, struct stdio_options *io,
-                            struct toolrack_error *err) {
-    yyjson_val *env = yyjson_obj_get(mount->options.value, "env");
-    const char **list = arena_zalloc(&mount->arena, (yyjson_obj_size(env) + 2) * sizeof *list);
-    const char *home = getenv("HOME");
-    size_t count = 0;
-    int code = list != NULL ? 0 : error_oom(err);
-    yyjson_obj_iter variables = yyjson_obj_iter_with(env); /* none without an object */
-    yyjson_val *key;
-    while (code == 0 && (key = yyjson_obj_iter_next(&variables)) != NULL) {
-        const char *value = yyjson_get_str(yyjson_obj_iter_get_val(key));
-        code = add_variable(mount, list, &count, yyjson_get_str(key), value, err);
-    }
-    if (code == 0 && home != NULL && yyjson_obj_get(env, "HOME") == NULL) {
-        list[count] = arena_printf(&mount->arena, "HOME=%s", home);
-    }
-    io->environment = code == 0 ? process_environment(&mount->arena, list) : NULL;
-    return code == 0 && io->environment == NULL ? error_oom(err) : code;
-}
-
-struct arguments {
-    char *items[ARGUMENTS_MAX + 1];
-    size_t count;
-    bool failed; /* too many */
-};
-
-static void add_argument(struct arguments *list, const char *text) {
-    if (list->count < ARGUMENTS_MAX) {
-        list->items[list->count++] = (char *)(uintptr_t)text;
-    } else {
-        list->failed = true;
-    }
-}
-
-/* "read:/srv", "write:/srv" and "network". */
-static int add_allowed(struct mount *mount, struct arguments *list, struct toolrack_error *err) {
-    size_t at;
-    size_t count;
-    yyjson_val *item;
-    yyjson_val *allow = yyjson_obj_get(mount->options.value, "allow");
-    yyjson_arr_foreach (allow, at, count, item) {
-        const char *text = yyjson_get_str(item);
-        bool reads = strncmp(text, "read:", 5) == 0;
-        bool writes = strncmp(text, "write:", 6) == 0;
-        if (!reads && !writes) {
-            add_argument(list, "--network");
-            continue;
-        }
-        /* Landlock's rules are of what a path leads to, and refuse links: they are resolved now. */
-        CLEANUP(freep) char *real = realpath(strchr(text, ':') + 1, NULL);
-        const char *kept = real != NULL ? arena_copy(&mount->arena, real, strlen(real)) : NULL;
-        if (kept == NULL) {
-            return error_set(err, TOOLRACK_E_INVALID, "MCP server '%s' is allowed \"%s\": %s",
-                             mount->options.name, text, strerror(errno));
-        }
-        add_argument(list, reads ? "--read" : "--write");
-        add_argument(list, kept);
-    }
-    return 0;
-}
-
-static void add_texts(struct arguments *list, yyjson_val *value) {
-    size_t at;
-    size_t count;
-    yyjson_val *item;
-    if (yyjson_is_str(value)) {
-        add_argument(list, yyjson_get_str(value));
-    }
-    yyjson_arr_foreach (value, at, count, item) {
-        add_argument(list, yyjson_get_str(item));
-    }
-}
-
 static uint32_t number_of(const struct mount *mount, const char *key, uint32_t otherwise) {
     yyjson_val *value = yyjson_obj_get(mount->options.value, key);
     return value != NULL ? (uint32_t)yyjson_get_uint(value) : otherwise;
 }
 
-static void add_limit(struct mount *mount, struct arguments *list, const char *option,
-                      const char *key, uint32_t otherwise) {
-    uint32_t limit = number_of(mount, key, otherwise);
-    if (limit != 0) {
-        add_argument(list, option);
-        add_argument(list, arena_printf(&mount->arena, "%u", limit));
-    }
-}
-
-static int make_arguments(struct mount *mount, struct stdio_options *io,
-                          struct toolrack_error *err) {
-    yyjson_val *value = mount->options.value;
-    struct arguments list = {.count = 0};
-    const char *folder = text_of(value, "cwd");
-    add_argument(&list, "toolrack-worker");
-    add_argument(&list, LAUNCH_WORD);
-    if (folder != NULL) {
-        add_argument(&list, "--folder");
-        add_argument(&list, folder);
-    }
-    add_limit(mount, &list, "--file", "file_mb", 0);
-    add_limit(mount, &list, "--memory", "memory_mb", USAGE_MEMORY_MB_DEFAULT);
-    int code = add_allowed(mount, &list, err);
-    add_argument(&list, "--");
-    add_texts(&list, yyjson_obj_get(value, "command"));
-    add_texts(&list, yyjson_obj_get(value, "args"));
-    if (code == 0 && list.failed) {
-        code = error_set(err, TOOLRACK_E_INVALID, "MCP server '%s' has more than %u arguments",
-                         mount->options.name, ARGUMENTS_MAX);
-    }
-    char **kept = arena_alloc(&mount->arena, (list.count + 1) * sizeof *kept);
-    if (code == 0 && kept == NULL) {
-        code = error_oom(err);
-    }
-    if (code == 0) {
-        memcpy(kept, list.items, list.count * sizeof *kept);
-        kept[list.count] = NULL;
-        io->arguments = kept;
-    }
-    return code;
-}
-
 static int make_client(struct mount *mount, struct toolrack_error *err) {
     const struct mount_options *options = &mount->options;
-    struct stdio_options io = {
-            .name = options->name, .launcher = options->launcher, .log = options->log};
-    int code = make_environment(mount, &io, err);
-    code = code == 0 ? make_arguments(mount, &io, err) : code;
+    int code = reach_create(&(struct reach_options){.name = options->name,
+                                                    .where = options->where,
+                                                    .value = options->value,
+                                                    .launcher = options->launcher,
+                                                    .folder = options->folder,
+                                                    .log = options->log},
+                            &mount->reach, err);
     if (code < 0) {
         return code;
     }
-    const char *hint = arena_printf(
-            &mount->arena,
-            "it may use the system's programs and libraries only, and what \"allow\" of %s names: "
-            "\"read:PATH\", \"write:PATH\", \"network\"",
-            options->where);
     mount->idle_ms = number_of(mount, "idle_ms", MOUNT_IDLE_MS);
     mount->client = mcp_client_create(&(struct mcp_client_options){
-            .io = io,
+            .session = *reach_session(mount->reach),
+            .secrets = reach_secrets(mount->reach),
             .notice = options->notice,
             .user = options->user,
-            .hint = hint,
+            .hint = reach_hint(mount->reach),
             .started = options->started,
             .limits = {.where = options->where,
                        .memory_mb = number_of(mount, "memory_mb", USAGE_MEMORY_MB_DEFAULT),
                        .processes = number_of(mount, "processes", USAGE_PROCESSES_DEFAULT),
                        .cpu_s = number_of(mount, "cpu_s", 0)},
-            .start_ms = number_of(mount, "start_ms", 0)});
-    if (hint == NULL || mount->client == NULL) {
+            .start_ms = number_of(mount, "start_ms", 0),
+            .call_ms = number_of(mount, "call_ms", MOUNT_CALL_MS)});
+    if (mount->client == NULL) {
         return error_oom(err);
     }
     mount->offers = mount_offers_create(
@@ -263,7 +107,6 @@ int mount_create(const struct mount_options *options, struct mount **ret,
         return error_oom(err);
     }
     mount->options = *options;
-    arena_init(&mount->arena, NULL, 0);
     lock_init(&mount->lock);
     names_init(&mount->names);
     int code = make_client(mount, err);
@@ -279,10 +122,10 @@ void mount_destroy(struct mount *mount) {
     }
     mcp_client_destroy(mount->client);
     mount_offers_destroy(mount->offers);
+    reach_destroy(mount->reach);
     names_finish(&mount->names);
     lock_finish(&mount->lock);
     buf_finish(&mount->known);
-    arena_finish(&mount->arena);
     free(mount);
 }
 
@@ -302,7 +145,7 @@ bool mount_tend(struct mount *mount, bool *ret_changed) {
 
 /* A list belongs to what was configured when the server was asked. */
 static void write_source(const struct mount *mount, struct buf *out) {
-    static const char *const members[] = {"command", "args", "cwd"};
+    static const char *const members[] = {"command", "args", "cwd", "url"};
     for (size_t i = 0; i < ARRAY_LENGTH(members); i++) {
         yyjson_val *value = yyjson_obj_get(mount->options.value, members[i]);
         buf_add_text(out, i == 0 ? "[" : ",");
@@ -442,6 +285,7 @@ static int describe(struct mount *mount, yyjson_val *root, const struct descript
             .wanted = yyjson_obj_get(mount->options.value, "tools"),
             .permission = permission,
             .priority = mount_priority(mount),
+            .is_web = reach_is_web(mount->reach),
             /* Nobody could be granted one of them alone. */
             .flags = permission == TR_DANGEROUS
                              ? 0
@@ -518,11 +362,17 @@ int mount_describe(struct mount *mount, bool anew, const struct descriptor_optio
     CLEANUP(yyjson_doc_freep) yyjson_doc *doc = anew ? NULL : load_list(mount);
     unsigned failures = 0;
     *ret_same = false;
+    if (anew) {
+        mcp_client_forgive(mount->client);
+    }
     if (doc == NULL) {
         if (mount->known.length == 0 && must_wait(mount, &failures, err) && !anew) {
             return err->code;
         }
         int code = ask_server(mount, ret_same, err);
+        if (code < 0) {
+            mcp_client_hide(mount->client, err->message);
+        }
         if (code == TOOLRACK_E_EXECUTION_FAILED && mount->known.length == 0) {
             note_failure(mount, failures, err->message);
         }
@@ -544,8 +394,26 @@ static const char *remote_of(struct mount *mount, struct run *run) {
     return remote != NULL ? arena_copy(&run->arena, remote, strlen(remote)) : NULL;
 }
 
+/* The header lines of the arguments that the server wants there, too. */
+static void write_mirrored(struct mount *mount, struct run *run, const char *remote,
+                           struct buf *out) {
+    size_t length;
+    LOCK_SCOPE(&mount->lock);
+    const struct mirrors *mirrors = names_mirrors(&mount->names, remote);
+    const char *text = mirrors != NULL && mirrors->count > 0 ? run_arguments(run, &length) : NULL;
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = text != NULL ? yyjson_read(text, length, 0) : NULL;
+    if (doc != NULL) {
+        mirrors_write(mirrors, yyjson_doc_get_root(doc), out);
+    }
+}
+
 tr_status mount_call(struct mount *mount, struct run *run, const char *remote) {
-    return mount_tools_call(mount->client, run, remote);
+    CLEANUP(buf_finish) struct buf mirrored = BUF_INIT;
+    if (reach_is_web(mount->reach)) {
+        write_mirrored(mount, run, remote, &mirrored);
+    }
+    return mirrored.failed ? run_no_memory(run)
+                           : mount_tools_call(mount->client, run, remote, mirrored.data);
 }
 
 tr_status mount_run(struct tr_call *call, void *user) {
@@ -556,7 +424,7 @@ tr_status mount_run(struct tr_call *call, void *user) {
     }
     const char *remote = remote_of(mount, run);
     return remote != NULL
-                   ? mount_tools_call(mount->client, run, remote)
+                   ? mount_call(mount, run, remote)
                    : tr_fail(call, TR_FAILED, NULL, "MCP server '%s' has no such tool any more",
                              mount->options.name);
 }

@@ -27,6 +27,8 @@ struct descriptor_options;
 /* After a failure, how long who opens a host does not ask it again: doubled up to the other. */
 #define MOUNT_AGAIN_S     10u
 #define MOUNT_AGAIN_S_MAX 3600u
+/* How long it may say nothing about a call without a deadline. */
+#define MOUNT_CALL_MS     300000u
 /* How long it may take to say which tools it has. */
 #define MOUNT_LIST_MS_MAX 20000u
 

@@ -96,3 +96,16 @@ const char *names_remote(const struct names *names, const char *name) {
                              : NULL;
     return found != NULL ? found->remote : NULL;
 }
+
+void names_set_mirrors(struct names *names, const struct mirrors *mirrors) {
+    names->items[names->count - 1].mirrors = *mirrors;
+}
+
+const struct mirrors *names_mirrors(const struct names *names, const char *remote) {
+    for (size_t i = 0; i < names->count; i++) {
+        if (strcmp(names->items[i].remote, remote) == 0) {
+            return &names->items[i].mirrors;
+        }
+    }
+    return NULL;
+}

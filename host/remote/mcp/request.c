@@ -182,9 +182,12 @@ static tr_status answer_inputs(struct mount_request *request, yyjson_val *result
 }
 
 /* Why there is no answer. What only the host decides is told as it wants it. */
-static tr_status take_no_answer(const struct mount_request *request,
-                                const struct toolrack_error *err) {
+static tr_status take_no_answer(const struct mount_request *request, struct toolrack_error *err) {
     struct run *run = request->run;
+    mcp_client_hide(request->client, err->message);
+    if (err->code == TOOLRACK_E_TIMEOUT) {
+        return run_fail(run, TOOLRACK_E_TIMEOUT, TR_FAILED, NULL, "%s", err->message);
+    }
     if (err->code == TOOLRACK_E_CANCELLED) {
         return run_fail(run, TOOLRACK_E_CANCELLED, TR_CANCELLED, NULL, "%s", err->message);
     }
@@ -196,12 +199,19 @@ static tr_status take_no_answer(const struct mount_request *request,
     return TR_FAILED;
 }
 
-/* One of the rounds. @param more  the members that it has beside its own */
-static tr_status ask(struct mount_request *request, const char *method, const struct buf *members,
-                     const struct buf *more, struct message **ret) {
-    struct toolrack_error why;
+static int hold(struct mount_request *request, struct toolrack_error *err) {
+    const struct session_wait wait = {
+            .until_ns = until_ns, .is_cancelled = is_cancelled, .user = request};
+    return mcp_client_hold(request->client, &wait, &request->session, err);
+}
+
+/* @return as mount_session_ask() */
+static int ask_once(struct mount_request *request, const char *method, const struct buf *members,
+                    const struct buf *more, struct message **ret, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     const struct session_wait wait = {.is_call = true,
+                                      .mirrored = request->mirrored,
+                                      .silence_ms = mcp_client_call_ms(request->client),
                                       .until_ns = until_ns,
                                       .is_cancelled = is_cancelled,
                                       .take = take,
@@ -212,7 +222,20 @@ static tr_status ask(struct mount_request *request, const char *method, const st
     buf_add(&text, more->data, more->length);
     buf_add_text(&text, "}}");
     text.failed = text.failed || members->failed;
-    int code = mount_session_ask(request->session, number, &text, &wait, ret, &why);
+    return mount_session_ask(request->session, number, &text, &wait, ret, err);
+}
+
+/* One of the rounds, and once more if the server has forgotten the session and did not take it.
+ * @param more  the members that it has beside its own */
+static tr_status ask(struct mount_request *request, const char *method, const struct buf *members,
+                     const struct buf *more, struct message **ret) {
+    struct toolrack_error why;
+    int code = ask_once(request, method, members, more, ret, &why);
+    if (code == TOOLRACK_E_UNAVAILABLE) {
+        mount_request_finish(request);
+        code = hold(request, &why);
+        code = code == 0 ? ask_once(request, method, members, more, ret, &why) : code;
+    }
     return code < 0 ? take_no_answer(request, &why) : request->run->failed ? TR_FAILED : TR_OK;
 }
 
@@ -245,11 +268,7 @@ tr_status mount_request_begin(struct mount_request *request, struct mcp_client *
                               struct run *run) {
     struct toolrack_error why;
     *request = (struct mount_request){.client = client, .run = run};
-    const struct session_wait wait = {
-            .until_ns = until_ns, .is_cancelled = is_cancelled, .user = request};
-    return mcp_client_hold(client, &wait, &request->session, &why) < 0
-                   ? take_no_answer(request, &why)
-                   : TR_OK;
+    return hold(request, &why) < 0 ? take_no_answer(request, &why) : TR_OK;
 }
 
 void mount_request_finish(struct mount_request *request) {

@@ -12,6 +12,7 @@ struct mount_request {
     struct mcp_client *client;
     struct session *session; /* a reference */
     struct run *run;
+    const char *mirrored; /* of struct outgoing; NULL */
 };
 
 /** Begin requests of a run: the server is started unless it runs.

@@ -19,29 +19,30 @@ struct waiter {
     struct message *first; /* for it */
     struct message *last;
     size_t count;
+    int code; /* negative: its request failed, and */
+    struct toolrack_error *why;
 };
 
-/* Guarded by `lock`: all but `io`, which the thread that reads uses, and for writing whoever holds
- * the lock. */
+/* Guarded by `lock`, but for the transport's own wait. */
 struct session {
     atomic_uint refs;
     atomic_uint_fast64_t numbers;
     const char *name;
     const struct log *log;
     struct session_news *news;
-    struct stdio *io;
+    struct transport *transport;
     struct lock lock;
     struct waiter *waiters;
     bool has_reader;
-    struct buf unsent;
-    size_t bad; /* lines that were no use */
+    uint64_t listens; /* the request whose answer is of no interest; 0: none */
+    size_t bad;       /* messages that were no use */
     bool has_ended;
     struct toolrack_error end; /* why, if it has ended */
 };
 
 /* ------------------------------------------------------------------- life */
 
-int mount_session_start(const struct stdio_options *options, struct session_news *news,
+int mount_session_start(const struct session_options *options, struct session_news *news,
                         struct session **ret, struct toolrack_error *err) {
     struct session *session = calloc(1, sizeof *session);
     if (session == NULL) {
@@ -52,7 +53,7 @@ int mount_session_start(const struct stdio_options *options, struct session_news
     session->log = options->log;
     session->news = news;
     lock_init(&session->lock);
-    int code = stdio_start(options, &session->io, err);
+    int code = options->open(options->user, &session->transport, err);
     if (code < 0) {
         mount_session_unref(session);
         return code;
@@ -68,8 +69,9 @@ struct session *mount_session_ref(struct session *session) {
 
 void mount_session_unref(struct session *session) {
     if (session != NULL && atomic_fetch_sub(&session->refs, 1) == 1) {
-        stdio_end(session->io);
-        buf_finish(&session->unsent);
+        if (session->transport != NULL) {
+            session->transport->calls->end(session->transport);
+        }
         lock_finish(&session->lock);
         free(session);
     }
@@ -95,14 +97,19 @@ bool mount_session_has_ended(struct session *session) {
     return session->has_ended;
 }
 
+static pid_t group_of(const struct session *session) {
+    const struct transport_calls *calls = session->transport->calls;
+    return calls->group != NULL ? calls->group(session->transport) : 0;
+}
+
 pid_t mount_session_group(struct session *session) {
     LOCK_SCOPE(&session->lock);
-    return session->has_ended ? 0 : stdio_group(session->io);
+    return session->has_ended ? 0 : group_of(session);
 }
 
 void mount_session_kill(struct session *session, const struct toolrack_error *why) {
     LOCK_SCOPE(&session->lock);
-    pid_t group = stdio_group(session->io);
+    pid_t group = group_of(session);
     end(session, why);
     if (group > 0) {
         (void)kill(-group, SIGKILL);
@@ -111,52 +118,44 @@ void mount_session_kill(struct session *session, const struct toolrack_error *wh
 
 /* -------------------------------------------------------------------- send */
 
-/* Write what fits now; the rest is written by who waits. Caller holds the lock. */
-static void flush(struct session *session) {
-    struct buf *unsent = &session->unsent;
-    size_t sent = 0;
-    long written = 0;
-    while (sent < unsent->length &&
-           (written = stdio_write(session->io, unsent->data + sent, unsent->length - sent)) > 0) {
-        sent += (size_t)written;
-    }
-    if (written < 0 || sent == unsent->length) {
-        buf_clear(unsent); /* if its input is closed, reading will tell why */
-    } else if (sent > 0) {
-        memmove(unsent->data, unsent->data + sent, unsent->length - sent);
-        buf_truncate(unsent, unsent->length - sent);
-    }
+static void receive(struct session *session);
+
+/* Caller holds the lock. */
+static int send_text(struct session *session, const struct outgoing *out,
+                     struct toolrack_error *err) {
+    return out->text->failed ? error_oom(err)
+                             : session->transport->calls->send(session->transport, out, err);
 }
 
 /* Caller holds the lock. */
-static int send_line(struct session *session, const struct buf *text, struct toolrack_error *err) {
-    if (text->failed) {
-        return error_oom(err);
+static void tell(struct session *session, const struct outgoing *out) {
+    struct toolrack_error why;
+    if (session->has_ended) {
+        return;
     }
-    if (session->unsent.length + text->length >= SESSION_UNSENT_MAX) {
-        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "MCP server '%s' does not read what it is sent: %zu bytes wait, of the %u "
-                         "allowed",
-                         session->name, session->unsent.length, SESSION_UNSENT_MAX);
+    if (send_text(session, out, &why) < 0) {
+        log_line(session->log, LOG_WARNING, "mcp", "%s: a message is not sent: %s", session->name,
+                 why.message);
+    } else if (!session->has_reader) {
+        receive(session); /* which sends what cannot be sent at once */
     }
-    size_t before = session->unsent.length;
-    buf_add(&session->unsent, text->data, text->length);
-    buf_add_char(&session->unsent, '\n');
-    if (session->unsent.failed) {
-        session->unsent.failed = false;
-        buf_truncate(&session->unsent, before);
-        return error_oom(err);
-    }
-    flush(session);
-    return 0;
 }
 
 void mount_session_tell(struct session *session, const struct buf *text) {
-    struct toolrack_error why;
     LOCK_SCOPE(&session->lock);
-    if (!session->has_ended && send_line(session, text, &why) < 0) {
-        log_line(session->log, LOG_WARNING, "mcp", "%s: a message is not sent: %s", session->name,
-                 why.message);
+    tell(session, &(struct outgoing){.text = text});
+}
+
+void mount_session_listen(struct session *session, uint64_t number, const struct buf *text) {
+    LOCK_SCOPE(&session->lock);
+    session->listens = number;
+    tell(session, &(struct outgoing){.text = text, .number = number, .listens = true});
+}
+
+void mount_session_agree(struct session *session, const char *revision) {
+    LOCK_SCOPE(&session->lock);
+    if (session->transport->calls->agree != NULL) {
+        session->transport->calls->agree(session->transport, revision);
     }
 }
 
@@ -232,8 +231,8 @@ static void take_unasked(struct session *session, const struct message *message)
         bool is_ping = strcmp(message->method, "ping") == 0;
         write_answer(&out, message, is_ping ? "{}" : NULL, -32601,
                      "no call is under way that this could be asked about");
-        (void)send_line(session, &out, &unsent);
-    } else {
+        (void)send_text(session, &(struct outgoing){.text = &out}, &unsent);
+    } else if (message->number == 0 || message->number != session->listens) {
         complain(session, "it answers a request that is not under way");
     }
 }
@@ -283,37 +282,34 @@ static void route(struct session *session, struct message *message) {
     (void)pthread_cond_signal(&waiter->changed);
 }
 
-/* Read what there is. Caller holds the lock and is the reader. */
-static void receive(struct session *session) {
-    struct toolrack_error why;
-    const char *line;
-    size_t length;
-    int code = stdio_read(session->io, &why);
-    while (!session->has_ended && stdio_line(session->io, &line, &length)) {
-        struct toolrack_error bad;
-        struct message *message = NULL;
-        bool is_blank = length == 0 || (length == 1 && line[0] == '\r');
-        if (is_blank) {
-            continue;
-        }
-        if (mcp_message_read(line, length, &message, &bad) == 0) {
-            route(session, message);
-        } else {
-            complain(session, bad.message);
+/* One request has failed, by no message of its own. Caller holds the lock. */
+static void fail_request(struct session *session, const struct incoming *incoming) {
+    for (struct waiter *waiter = session->waiters; waiter != NULL; waiter = waiter->next) {
+        if (waiter->number == incoming->number && waiter->code == 0) {
+            waiter->code = incoming->why.code;
+            *waiter->why = incoming->why;
+            (void)pthread_cond_signal(&waiter->changed);
         }
     }
-    if (code == TOOLRACK_E_IO) {
-        char how[ERROR_MESSAGE_MAX / 2];
-        int signal;
-        stdio_say_end(session->io, how, sizeof how, &signal);
-        (void)error_set(&why, TOOLRACK_E_IO, "MCP server '%s' %s", session->name, how);
-        why.signal = signal;
+}
+
+/* Send and receive what can be at once. Caller holds the lock and is the reader. */
+static void receive(struct session *session) {
+    struct toolrack_error why;
+    struct incoming incoming;
+    const struct transport_calls *calls = session->transport->calls;
+    int code = calls->receive(session->transport, &why);
+    while (!session->has_ended && calls->next(session->transport, &incoming)) {
+        if (incoming.message != NULL) {
+            route(session, incoming.message);
+        } else if (incoming.number != 0) {
+            fail_request(session, &incoming);
+        } else {
+            complain(session, incoming.why.message);
+        }
     }
     if (code < 0) {
         end(session, &why);
-    }
-    if (session->unsent.length > 0) {
-        flush(session);
     }
 }
 
@@ -363,29 +359,80 @@ static void await(struct session *session, struct waiter *waiter, uint64_t until
         return;
     }
     session->has_reader = true;
-    bool writes = session->unsent.length > 0;
     lock_release(&session->lock);
     int ms = look_ns > now_ns ? (int)((look_ns - now_ns + CLOCK_NS_PER_MS - 1) / CLOCK_NS_PER_MS)
                               : 0;
-    stdio_wait(session->io, writes, ms);
+    session->transport->calls->wait(session->transport, ms);
     lock_take(&session->lock);
     receive(session);
     session->has_reader = false;
 }
 
-static void tell_cancelled(struct session *session, uint64_t number) {
+static bool is_over(const struct session_wait *wait, uint64_t until_ns) {
+    return (wait->is_cancelled != NULL && wait->is_cancelled(wait->user)) ||
+           (until_ns != 0 && clock_now_ns() >= until_ns);
+}
+
+static bool is_settled(const struct session *session) {
+    const struct transport_calls *calls = session->transport->calls;
+    return session->has_ended || calls->is_settled == NULL || calls->is_settled(session->transport);
+}
+
+/* Wait until all notifications have arrived. Caller holds the lock. */
+static int settle(struct session *session, const struct session_wait *wait, uint64_t until_ns,
+                  struct toolrack_error *err) {
+    int code = 0;
+    struct waiter waiter = {.number = 0};
+    clock_cond_init(&waiter.changed);
+    add_waiter(session, &waiter);
+    while (code == 0 && !is_settled(session)) {
+        uint64_t wanted_ns = wait != NULL ? wait->until_ns(wait->user) : until_ns;
+        if (wait != NULL ? is_over(wait, wanted_ns) : clock_now_ns() >= until_ns) {
+            code = error_set(err, TOOLRACK_E_CANCELLED, "MCP server '%s' did not answer in time",
+                             session->name);
+        } else {
+            await(session, &waiter, wanted_ns);
+        }
+    }
+    remove_waiter(session, &waiter);
+    (void)pthread_cond_destroy(&waiter.changed);
+    return code;
+}
+
+int mount_session_settle(struct session *session, const struct session_wait *wait,
+                         struct toolrack_error *err) {
+    LOCK_SCOPE(&session->lock);
+    int code = settle(session, wait, 0, err);
+    if (session->has_ended) {
+        *err = session->end;
+        return err->code;
+    }
+    if (code == 0 && session->transport->calls->listen != NULL) {
+        session->transport->calls->listen(session->transport);
+    }
+    return code;
+}
+
+/* Nobody waits any longer. Caller holds the lock. */
+static void cancel(struct session *session, uint64_t number, bool is_told) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct toolrack_error late;
+    if (is_told || session->has_ended) {
+        return;
+    }
     buf_printf(&text,
                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
                "\"requestId\":%llu,\"reason\":\"the caller does not wait any longer\"}}",
                (unsigned long long)number);
-    mount_session_tell(session, &text);
+    tell(session, &(struct outgoing){.text = &text});
+    (void)settle(session, NULL, clock_now_ns() + (uint64_t)SESSION_TELL_MS_MAX * CLOCK_NS_PER_MS,
+                 &late);
 }
 
 /* The next message for the waiter. Caller holds the lock.
  * @return as mount_session_ask() */
 static int next_message(struct session *session, struct waiter *waiter,
-                        const struct session_wait *wait, struct message **ret,
+                        const struct session_wait *wait, uint64_t silent_ns, struct message **ret,
                         struct toolrack_error *err) {
     for (;;) {
         if (waiter->first != NULL) {
@@ -395,34 +442,46 @@ static int next_message(struct session *session, struct waiter *waiter,
             waiter->count--;
             return 0;
         }
+        if (waiter->code < 0) {
+            return waiter->code;
+        }
         if (session->has_ended) {
-            if (err != NULL) {
-                *err = session->end;
-            }
+            *err = session->end;
             return session->end.code;
         }
         uint64_t until_ns = wait->until_ns(wait->user);
-        if ((wait->is_cancelled != NULL && wait->is_cancelled(wait->user)) ||
-            (until_ns != 0 && clock_now_ns() >= until_ns)) {
+        if (is_over(wait, until_ns)) {
             return error_set(err, TOOLRACK_E_CANCELLED, "MCP server '%s' did not answer in time",
                              session->name);
         }
-        await(session, waiter, until_ns);
+        if (until_ns == 0 && silent_ns != 0 && clock_now_ns() >= silent_ns) {
+            return error_set(err, TOOLRACK_E_TIMEOUT,
+                             "MCP server '%s' said nothing about the call for %u ms; give the call "
+                             "a deadline, or set \"call_ms\" of the server",
+                             session->name, wait->silence_ms);
+        }
+        await(session, waiter, until_ns != 0 ? until_ns : silent_ns);
     }
 }
 
-int mount_session_ask(struct session *session, uint64_t number, const struct buf *text,
-                      const struct session_wait *wait, struct message **ret,
-                      struct toolrack_error *err) {
+static uint64_t silent_from_now(const struct session_wait *wait) {
+    return wait->silence_ms != 0 ? clock_now_ns() + (uint64_t)wait->silence_ms * CLOCK_NS_PER_MS
+                                 : 0;
+}
+
+static int ask_once(struct session *session, uint64_t number, const struct buf *text,
+                    const struct session_wait *wait, struct message **ret,
+                    struct toolrack_error *err) {
     struct waiter waiter = {
-            .number = number, .is_call = wait->is_call, .takes = wait->take != NULL};
+            .number = number, .is_call = wait->is_call, .takes = wait->take != NULL, .why = err};
+    const struct outgoing out = {.text = text, .number = number, .mirrored = wait->mirrored};
     struct message *message = NULL;
     clock_cond_init(&waiter.changed);
     lock_take(&session->lock);
     add_waiter(session, &waiter);
-    int code = session->has_ended ? 0 : send_line(session, text, err);
+    int code = session->has_ended ? 0 : send_text(session, &out, err);
     while (code == 0 && message == NULL) {
-        code = next_message(session, &waiter, wait, &message, err);
+        code = next_message(session, &waiter, wait, silent_from_now(wait), &message, err);
         if (message != NULL && message->kind != MESSAGE_RESULT &&
             message->kind != MESSAGE_FAILURE) {
             wake_reader(session, &waiter);
@@ -433,6 +492,10 @@ int mount_session_ask(struct session *session, uint64_t number, const struct buf
         }
     }
     remove_waiter(session, &waiter);
+    bool is_told = session->transport->calls->drop(session->transport, number);
+    if (code == TOOLRACK_E_CANCELLED || code == TOOLRACK_E_TIMEOUT) {
+        cancel(session, number, is_told);
+    }
     lock_release(&session->lock);
     while (waiter.first != NULL) {
         struct message *left = waiter.first;
@@ -440,9 +503,25 @@ int mount_session_ask(struct session *session, uint64_t number, const struct buf
         mcp_message_destroy(left);
     }
     (void)pthread_cond_destroy(&waiter.changed);
-    if (code == TOOLRACK_E_CANCELLED) {
-        tell_cancelled(session, number);
-    }
     *ret = message;
+    return code;
+}
+
+int mount_session_ask(struct session *session, uint64_t number, const struct buf *text,
+                      const struct session_wait *wait, struct message **ret,
+                      struct toolrack_error *err) {
+    struct transport *transport = session->transport;
+    struct toolrack_error unheard;
+    err = err != NULL ? err : &unheard;
+    int code = ask_once(session, number, text, wait, ret, err);
+    for (unsigned i = 0; code == TOOLRACK_E_PERMISSION_DENIED &&
+                         transport->calls->authorize != NULL && i < SESSION_REFUSED_MAX;
+         i++) {
+        int permitted = transport->calls->authorize(transport, number, wait, err);
+        if (permitted < 0) {
+            return permitted;
+        }
+        code = ask_once(session, number, text, wait, ret, err);
+    }
     return code;
 }

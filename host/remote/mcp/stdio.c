@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #define READ_SIZE 65536u
 
 struct stdio {
+    struct transport base;
     const char *name;
     const struct log *log;
     struct process process; /* its socket and output are not used */
@@ -28,6 +30,8 @@ struct stdio {
     int input;  /* what the server reads */
     int output; /* what it writes */
     int errors;
+    struct buf unsent;       /* for its input */
+    atomic_bool has_unsent;  /* the same, for who waits */
     struct buf read;         /* of its output; */
     size_t taken;            /* this much of that was given out, and */
     size_t searched;         /* this much has no line end behind `taken` */
@@ -82,27 +86,6 @@ static int start(struct stdio *io, const struct stdio_options *options,
     return 0;
 }
 
-int stdio_start(const struct stdio_options *options, struct stdio **ret,
-                struct toolrack_error *err) {
-    struct stdio *io = calloc(1, sizeof *io);
-    if (io == NULL) {
-        return error_oom(err);
-    }
-    *io = (struct stdio){.name = options->name,
-                         .log = options->log,
-                         .process = PROCESS_NONE,
-                         .input = -1,
-                         .output = -1,
-                         .errors = -1};
-    int code = start(io, options, err);
-    if (code < 0) {
-        stdio_end(io);
-        return code;
-    }
-    *ret = io;
-    return 0;
-}
-
 /* --------------------------------------------------------------------- end */
 
 /* Whether it has ended, and now is reaped; waits `ms` milliseconds at most. */
@@ -116,10 +99,8 @@ static bool reap(struct stdio *io, int ms) {
     return io->is_reaped;
 }
 
-void stdio_end(struct stdio *io) {
-    if (io == NULL) {
-        return;
-    }
+static void end(struct transport *transport) {
+    struct stdio *io = (struct stdio *)transport;
     closep(&io->input);
     if (io->process.pid > 0 && !reap(io, (int)STDIO_END_MS_MAX)) {
         if (kill(-io->process.pid, SIGKILL) < 0) {
@@ -131,11 +112,13 @@ void stdio_end(struct stdio *io) {
     closep(&io->process.pidfd);
     closep(&io->output);
     closep(&io->errors);
+    buf_finish(&io->unsent);
     buf_finish(&io->read);
     free(io);
 }
 
-pid_t stdio_group(const struct stdio *io) {
+static pid_t group(const struct transport *transport) {
+    const struct stdio *io = (const struct stdio *)transport;
     return io->is_reaped ? 0 : io->process.pid;
 }
 
@@ -168,7 +151,9 @@ static void read_errors(struct stdio *io) {
     }
 }
 
-void stdio_say_end(struct stdio *io, char *ret, size_t room, int *ret_signal) {
+/* Say how a server ended that has closed its output: "was killed by signal 9 (Killed)".
+ * @param ret_signal  0: none */
+static void say_end(struct stdio *io, char *ret, size_t room, int *ret_signal) {
     *ret_signal = 0;
     bool has_ended = reap(io, 100);
     read_errors(io);
@@ -192,20 +177,76 @@ void stdio_say_end(struct stdio *io, char *ret, size_t room, int *ret_signal) {
 
 /* ---------------------------------------------------------------- messages */
 
-long stdio_write(struct stdio *io, const char *text, size_t length) {
-    ssize_t written = send(io->input, text, length, MSG_NOSIGNAL);
-    return written >= 0 ? (long)written : errno == EAGAIN || errno == EINTR ? 0 : -1;
+/* Write what fits now; the rest is written by who waits. */
+static void flush(struct stdio *io) {
+    struct buf *unsent = &io->unsent;
+    size_t sent = 0;
+    ssize_t written = 0;
+    while (sent < unsent->length && (written = send(io->input, unsent->data + sent,
+                                                    unsent->length - sent, MSG_NOSIGNAL)) > 0) {
+        sent += (size_t)written;
+    }
+    bool is_closed = written < 0 && errno != EAGAIN && errno != EINTR;
+    if (is_closed || sent == unsent->length) {
+        buf_clear(unsent); /* if its input is closed, reading will tell why */
+    } else if (sent > 0) {
+        memmove(unsent->data, unsent->data + sent, unsent->length - sent);
+        buf_truncate(unsent, unsent->length - sent);
+    }
+    atomic_store(&io->has_unsent, unsent->length > 0);
 }
 
-void stdio_wait(const struct stdio *io, bool writes, int ms) {
-    struct pollfd fds[] = {{.fd = io->output, .events = POLLIN},
-                           {.fd = io->errors, .events = POLLIN},
-                           {.fd = writes ? io->input : -1, .events = POLLOUT}};
+static int send_line(struct transport *transport, const struct outgoing *out,
+                     struct toolrack_error *err) {
+    struct stdio *io = (struct stdio *)transport;
+    struct buf *unsent = &io->unsent;
+    size_t before = unsent->length;
+    if (before + out->text->length >= STDIO_UNSENT_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "MCP server '%s' does not read what it is sent: %zu bytes wait, of the %u "
+                         "allowed",
+                         io->name, before, STDIO_UNSENT_MAX);
+    }
+    buf_add(unsent, out->text->data, out->text->length);
+    buf_add_char(unsent, '\n');
+    if (unsent->failed) {
+        unsent->failed = false;
+        buf_truncate(unsent, before);
+        return error_oom(err);
+    }
+    flush(io);
+    return 0;
+}
+
+/* The server is told by a notification. */
+static bool drop(struct transport *transport, uint64_t number) {
+    (void)transport;
+    (void)number;
+    return false;
+}
+
+static void wait_for_either(struct transport *transport, int ms) {
+    const struct stdio *io = (const struct stdio *)transport;
+    struct pollfd fds[] = {
+            {.fd = io->output, .events = POLLIN},
+            {.fd = io->errors, .events = POLLIN},
+            {.fd = atomic_load(&io->has_unsent) ? io->input : -1, .events = POLLOUT}};
     (void)poll(fds, ARRAY_LENGTH(fds), ms);
 }
 
-int stdio_read(struct stdio *io, struct toolrack_error *err) {
+static int explain_end(struct stdio *io, struct toolrack_error *err) {
+    char how[LOG_LINE_MAX + 128];
+    int signal;
+    say_end(io, how, sizeof how, &signal);
+    (void)error_set(err, TOOLRACK_E_IO, "MCP server '%s' %s", io->name, how);
+    err->signal = signal;
+    return err->code;
+}
+
+static int receive(struct transport *transport, struct toolrack_error *err) {
+    struct stdio *io = (struct stdio *)transport;
     struct buf *all = &io->read;
+    flush(io);
     if (io->taken > 0) {
         memmove(all->data, all->data + io->taken, all->length - io->taken);
         all->length -= io->taken;
@@ -218,7 +259,7 @@ int stdio_read(struct stdio *io, struct toolrack_error *err) {
     ssize_t got = read(io->output, all->data + all->length, READ_SIZE);
     read_errors(io);
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
-        return error_set(err, TOOLRACK_E_IO, "MCP server '%s' has closed its output", io->name);
+        return explain_end(io, err);
     }
     all->length += got > 0 ? (size_t)got : 0;
     if (all->length > MCP_MESSAGE_MAX && memchr(all->data, '\n', all->length) == NULL) {
@@ -229,7 +270,8 @@ int stdio_read(struct stdio *io, struct toolrack_error *err) {
     return 0;
 }
 
-bool stdio_line(struct stdio *io, const char **ret, size_t *ret_length) {
+/* The next whole line that was read, without its end. */
+static bool next_line(struct stdio *io, const char **ret, size_t *ret_length) {
     struct buf *all = &io->read;
     const char *end = all->length > io->searched
                               ? memchr(all->data + io->searched, '\n', all->length - io->searched)
@@ -243,4 +285,52 @@ bool stdio_line(struct stdio *io, const char **ret, size_t *ret_length) {
     io->taken = (size_t)(end - all->data) + 1;
     io->searched = io->taken;
     return true;
+}
+
+static bool next(struct transport *transport, struct incoming *ret) {
+    struct stdio *io = (struct stdio *)transport;
+    const char *line;
+    size_t length;
+    while (next_line(io, &line, &length)) {
+        bool is_blank = length == 0 || (length == 1 && line[0] == '\r');
+        if (!is_blank) {
+            ret->message = NULL;
+            ret->number = 0;
+            (void)mcp_message_read(line, length, &ret->message, &ret->why);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------- whole */
+
+static const struct transport_calls calls = {.send = send_line,
+                                             .drop = drop,
+                                             .wait = wait_for_either,
+                                             .receive = receive,
+                                             .next = next,
+                                             .group = group,
+                                             .end = end};
+
+int stdio_start(const struct stdio_options *options, struct transport **ret,
+                struct toolrack_error *err) {
+    struct stdio *io = calloc(1, sizeof *io);
+    if (io == NULL) {
+        return error_oom(err);
+    }
+    *io = (struct stdio){.base.calls = &calls,
+                         .name = options->name,
+                         .log = options->log,
+                         .process = PROCESS_NONE,
+                         .input = -1,
+                         .output = -1,
+                         .errors = -1};
+    int code = start(io, options, err);
+    if (code < 0) {
+        end(&io->base);
+        return code;
+    }
+    *ret = &io->base;
+    return 0;
 }

@@ -83,7 +83,8 @@ static tr_status take_result(const struct mount_request *request, yyjson_val *re
     return status;
 }
 
-tr_status mount_tools_call(struct mcp_client *client, struct run *run, const char *tool) {
+tr_status mount_tools_call(struct mcp_client *client, struct run *run, const char *tool,
+                           const char *mirrored) {
     CLEANUP(mount_request_finish) struct mount_request request = {.run = run};
     CLEANUP(mcp_message_destroyp) struct message *answer = NULL;
     CLEANUP(buf_finish) struct buf members = BUF_INIT;
@@ -97,6 +98,7 @@ tr_status mount_tools_call(struct mcp_client *client, struct run *run, const cha
     buf_add_text(&members, ",\"arguments\":");
     buf_add(&members, arguments, length);
     tr_status status = mount_request_begin(&request, client, run);
+    request.mirrored = mirrored;
     status =
             status == TR_OK ? mount_request_ask(&request, "tools/call", &members, &answer) : status;
     return status != TR_OK                   ? status
