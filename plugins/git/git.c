@@ -125,8 +125,8 @@ static tr_status git_diff(struct tr_call *call) {
     return with_repository(call, changes_against);
 }
 TR_JSON_TOOL(git_diff,
-    ("Show the differences (diff) between a branch or commit and the working tree, as a patch.",
-     .title = "Difference from a branch", .category = "development", .tags = "git,version control,repository,diff,compare,branch,commit",
+    ("Show the differences (diff) of the working tree against a branch or commit, as a patch.",
+     .title = "Difference from a branch or commit", .category = "development", .tags = "git,version control,repository,diff,compare,branch,commit",
      .flags = TR_READ_ONLY | TR_IDEMPOTENT),
     TR_SCHEMA({
         "type": "object",
@@ -134,7 +134,7 @@ TR_JSON_TOOL(git_diff,
             "repo_path": {"type": "string", "minLength": 1, "maxLength": 4095,
                           "description": "The repository: a path in the granted folder, or relative to it"},
             "target": {"type": "string", "minLength": 1, "maxLength": 1000,
-                       "description": "The branch, tag or commit to compare with"},
+                       "description": "The branch, tag or commit to compare with: its name or id"},
             "context_lines": {"type": "integer", "minimum": 0, "maximum": 10000, "default": 3,
                               "description": "How many lines around a change are shown"}
         },
@@ -187,7 +187,7 @@ static tr_status git_reset(struct tr_call *call) {
 }
 TR_JSON_TOOL(git_reset,
     ("Unstage all changes: take everything out of the next commit. The working tree stays as it is.",
-     .title = "Unstage all", .category = "development", .tags = "git,version control,repository,unstage,everything,reset",
+     .title = "Unstage all changes", .category = "development", .tags = "git,version control,repository,unstage,everything,reset",
      .permission = TR_CONFIRM,
      .flags = TR_DESTRUCTIVE | TR_IDEMPOTENT),
     TR_SCHEMA({

@@ -282,7 +282,7 @@ TR_JSON_TOOL(image_resize,
 
 TR_JSON_TOOL(image_crop,
     ("Crop an image: cut out a part of it and show that in full detail. To save it as a file use image_write.",
-     .title = "Crop an image", .category = "image", .tags = TAGS ",crop,cut,zoom", .flags = READS,
+     .title = "Crop an image", .category = "image", .tags = TAGS ",crop,cut,part,zoom", .flags = READS,
      TR_EXAMPLES(TR_EXAMPLE("{\"data\": \"" DOT "\", \"left\": 0, \"top\": 0, \"width\": 1, \"height\": 1}", NULL))),
     TR_SCHEMA({"type": "object", "properties": {
         "path": {"type": "string", "description": "PNG, JPEG, WebP or GIF file: absolute, or relative to a granted folder"},
@@ -308,7 +308,7 @@ TR_JSON_TOOL(image_thumbnail,
     }, "additionalProperties": false}))
 
 TR_JSON_TOOL(image_write,
-    ("Save an image as a file, made of another one: cut to a part, then scaled, in the format that the "
+    ("Save an image as a file, made of another one: cut, then scaled, in the format that the "
      "ending of output says; upright, in sRGB and without metadata unless they are kept.",
      .title = "Write an image", .category = "image", .tags = TAGS ",save,write,resize,convert,crop",
      .permission = TR_CONFIRM, .flags = TR_DESTRUCTIVE | TR_IDEMPOTENT,
