@@ -696,6 +696,20 @@ static bool is_no_name(const struct surely *surely, const struct parameter *para
     return false;
 }
 
+/* Whether a word is a verb by which the tool says what it does: "unstage", where it is described as
+ * "Unstage all changes". */
+static bool is_own_verb(const struct surely *surely, const struct word *word) {
+    const struct orders_verb *verbs;
+    size_t count = fit_tool_verbs(profile_fit(surely->profile), &verbs);
+    for (size_t i = 0; i < count; i++) {
+        if (!verbs[i].name && strlen(verbs[i].stem) == word->stem_length &&
+            memcmp(verbs[i].stem, word->stem, word->stem_length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether a value is only the verb of the sentence, which says what the tool does. */
 static bool is_only_verb(const struct surely *surely, const struct parameter *parameter,
                          struct reach reach) {
@@ -704,8 +718,9 @@ static bool is_only_verb(const struct surely *surely, const struct parameter *pa
     for (size_t at = 0; wants && at < words->count; at++) {
         struct reach word = reach_of(surely, words->items[at].start, words->items[at].end);
         if (word.first == reach.first && reach.last == reach.first + 1) {
-            return intent_is_verb(words, at) && intent_is_wanted(words, at) &&
-                   (at == 0 || words->items[at - 1].part != words->items[at].part);
+            bool verb = (intent_is_verb(words, at) && intent_is_wanted(words, at)) ||
+                        is_own_verb(surely, &words->items[at]);
+            return verb && (at == 0 || words->items[at - 1].part != words->items[at].part);
         }
     }
     return false;
