@@ -132,6 +132,32 @@ static void what_is_allowed_and_declared_is_granted(void **state) {
     finish(&subject);
 }
 
+/* As people write paths, in what they write: a setting is the plugin's to read. */
+static void a_folder_may_be_in_the_home_folder(void **state) {
+    (void)state;
+    struct subject subject;
+    const char *was = getenv("HOME");
+    char *home = was != NULL ? strdup(was) : NULL;
+    static const char text[] =
+            "{\"paths\": {\"workspace\": \"~/work\"}, \"plugins\": {\"subject\": "
+            "{\"table\": \"~/t\"}}, \"policies\": {\"subject\": {\"allow\": [\"read\"]}}}";
+    (void)setenv("HOME", "/srv/ann", 1);
+    make(&subject, text, TRUST_COMMUNITY, ISOLATION_UNSTATED, ISOLATION_UNSTATED);
+    assert_int_equal(subject.policy.sandbox.read_path_count, 1);
+    assert_string_equal(subject.policy.sandbox.read_paths[0], "/srv/ann/work/data");
+    assert_non_null(strstr(subject.policy.capabilities[1].refusal, "neither absolute"));
+    finish(&subject);
+    (void)unsetenv("HOME");
+    make(&subject, text, TRUST_COMMUNITY, ISOLATION_UNSTATED, ISOLATION_UNSTATED);
+    assert_int_equal(subject.policy.sandbox.read_path_count, 0);
+    assert_non_null(strstr(subject.policy.capabilities[0].refusal, "HOME is not set"));
+    finish(&subject);
+    if (home != NULL) {
+        (void)setenv("HOME", home, 1);
+    }
+    free(home);
+}
+
 static void everything_can_be_allowed(void **state) {
     (void)state;
     struct subject subject;
@@ -939,7 +965,8 @@ static void a_wrong_policy_is_refused(void **state) {
     is_refused("{\"pin\": \"always\"}", "\"enforce\"");
     is_refused("{\"require_sandbox\": 1}", "must be a boolean");
     is_refused("{\"spare_worker\": \"yes\"}", "must be a boolean");
-    is_refused("{\"paths\": {\"workspace\": \"work\"}}", "absolute");
+    is_refused("{\"paths\": {\"workspace\": \"work\"}}", "absolute path, or begin with ~/");
+    is_refused("{\"paths\": {\"workspace\": \"~ann/work\"}}", "absolute");
     is_refused("{\"policies\": []}", "by plugin id");
     is_refused("{\"policies\": {\"a\": {\"allow\": [\"reads\"]}}}", "\"read\"");
     is_refused("{\"policies\": {\"a\": {\"memory_mb\": 0}}}", "/policies/a/memory_mb");
@@ -981,6 +1008,7 @@ int main(void) {
             cmocka_unit_test(nothing_is_allowed_by_default),
             cmocka_unit_test(a_builtin_plugin_may_read_what_it_declares),
             cmocka_unit_test(what_is_allowed_and_declared_is_granted),
+            cmocka_unit_test(a_folder_may_be_in_the_home_folder),
             cmocka_unit_test(everything_can_be_allowed),
             cmocka_unit_test(a_network_grant_says_what_it_gives),
             cmocka_unit_test(no_variable_changes_the_loader),
