@@ -306,7 +306,8 @@ void guard_check_names(struct grant *grant, const struct guarded *place) {
         (!is_run(place) || (grant->writes && guard_may_write(place->path)))) {
         guard_refuse(
                 grant,
-                "%s %s has %u names (hard links), and one of them may be in %s; leave it one name",
+                "%s %s has %u names (hard links), and one of them may be in %s; remove its other "
+                "names, or put a copy in its place (cp FILE NEW, mv NEW FILE)",
                 place->what, place->path, (unsigned)file.st_nlink, grant->path);
     }
 }

@@ -272,7 +272,8 @@ int path_grants_judge_program(const struct path_grants *grants, const struct gua
     } else if (has_loose_name(grants, way->end, &where)) {
         *ret_refusal = arena_printf(grants->arena,
                                     "%s has several names (hard links), and one of them may be in "
-                                    "%s, where the plugin may write; leave it one name",
+                                    "%s, where the plugin may write; remove its other names, or "
+                                    "put a copy in its place (cp FILE NEW, mv NEW FILE)",
                                     way->end, where);
     } else {
         return 0;

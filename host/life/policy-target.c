@@ -13,6 +13,18 @@
 
 #define SETTING_PREFIX "setting:"
 
+/* A folder that the administrator set, in whose value ~ is the home folder. NULL: it has no value,
+ * or out of memory. */
+static const char *folder(const struct policy_values *values, const char *name, size_t length) {
+    const char *path = config_placeholder(values->config, name, length);
+    if (path == NULL || path[0] != '~') {
+        return path;
+    }
+    const char *home = config_placeholder(values->config, "home", strlen("home"));
+    return home != NULL && home[0] == '/' ? arena_printf(values->arena, "%s%s", home, path + 1)
+                                          : NULL;
+}
+
 /* ${workspace}, ${home}: folders that the administrator set. ${data}: the plugin's own.
  * ${setting:rates_file}: the value of the plugin's own setting, also written by the administrator.
  */
@@ -25,7 +37,7 @@ static const char *placeholder(const struct policy_values *values, const char *n
         return values->own_folder;
     }
     if (length <= prefix || memcmp(name, SETTING_PREFIX, prefix) != 0) {
-        return config_placeholder(config, name, length);
+        return folder(values, name, length);
     }
     const char *key = arena_copy(values->arena, name + prefix, length - prefix);
     yyjson_val *settings = config_plugin_settings(config, values->plugin_id);
@@ -42,6 +54,13 @@ static const char *explain_placeholder(const struct policy_values *values, const
                             "${%.*s} has no value: the plugin's setting is not set, or is no text; "
                             "set it: %s",
                             (int)length, name, COMMAND("set", id));
+    }
+    const char *path = config_placeholder(values->config, name, length);
+    if (path != NULL) {
+        return arena_printf(values->arena,
+                            "${%.*s} is %s, and it is not known where ~ is, as HOME is not set; "
+                            "write an absolute path in \"paths\" of the configuration",
+                            (int)length, name, path);
     }
     return arena_printf(values->arena,
                         "${%.*s} has no value; give it one in \"paths\" of the configuration, or "
