@@ -1,6 +1,7 @@
 #include "http.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,6 +214,16 @@ static bool fail(struct http_reply *reply, enum http_fault fault, const char *ur
     return false;
 }
 
+/* Names are looked up by UDP, which the sandbox may forbid; that libcurl does not know. */
+static bool may_look_up(void) {
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool is_forbidden = fd < 0 && (errno == EACCES || errno == EPERM);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return !is_forbidden;
+}
+
 /* libcurl's code, in the words of who called. */
 static bool explain(struct http *http, const char *url, CURLcode code) {
     struct http_reply *reply = http->reply;
@@ -244,7 +255,9 @@ static bool explain(struct http *http, const char *url, CURLcode code) {
     bool is_lookup = code == CURLE_COULDNT_RESOLVE_HOST;
     (void)snprintf(what, sizeof what, "cannot be fetched: %.180s%s",
                    http->curl_message[0] != '\0' ? http->curl_message : curl_easy_strerror(code),
-                   is_lookup ? " (looking up names takes the capability network:udp)" : "");
+                   is_lookup && !may_look_up()
+                           ? " (looking up names takes the capability network:udp)"
+                           : "");
     return fail(reply, HTTP_FAILED, url, what);
 }
 
