@@ -513,8 +513,7 @@ static int dynamic_id(struct compiler *c, const struct anchor *anchor, uint32_t 
     }
     if (use == NULL && c->dynamic_names == SCHEMA_DYNAMIC_MAX) {
         return library_fail(c->library, TOOLRACK_E_LIMIT_EXCEEDED, anchor->place->value,
-                            "there are more than SCHEMA_DYNAMIC_MAX (%d) names for $dynamicRef",
-                            SCHEMA_DYNAMIC_MAX);
+                            "there are more than %d names for $dynamicRef", SCHEMA_DYNAMIC_MAX);
     }
     if (use == NULL) {
         use = arena_alloc(&c->library->scratch, sizeof *use);

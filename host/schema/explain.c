@@ -1105,16 +1105,21 @@ void explain_limit(const struct run *run, struct schema_mistakes *ret) {
     switch (run->limit) {
     case LIMIT_RECURSION:
         text_printf(&reason,
-                    "the value or its schema is nested deeper than SCHEMA_RECURSION_MAX "
-                    "(%d)",
+                    "the value or its schema is nested deeper than %d levels, the most that are "
+                    "checked",
                     SCHEMA_RECURSION_MAX);
         break;
     case LIMIT_COMPARE:
-        text_printf(&reason, "values to compare are nested deeper than JSON_EQUAL_DEPTH_MAX (%d)",
-                    JSON_EQUAL_DEPTH_MAX);
+        text_printf(
+                &reason,
+                "values to compare are nested deeper than %d levels, the most that are compared",
+                JSON_EQUAL_DEPTH_MAX);
         break;
     case LIMIT_MATCH:
-        text_printf(&reason, "a regular expression took more than SCHEMA_MATCH_MAX (%d) backtracks",
+        text_printf(&reason,
+                    "a regular expression (pattern) of the schema backtracked more than %d times; "
+                    "give a shorter text, or a pattern without repetitions in repetitions such as "
+                    "(a+)+",
                     SCHEMA_MATCH_MAX);
         break;
     case LIMIT_MEMORY:
@@ -1124,7 +1129,7 @@ void explain_limit(const struct run *run, struct schema_mistakes *ret) {
     case LIMIT_STEPS:
     case LIMIT_NONE:
         text_printf(&reason,
-                    "checking took more than SCHEMA_STEPS_MAX (%lld) steps; give less at a time",
+                    "checking took more than %lld steps, the most that it may; give less at a time",
                     (long long)run->schema->steps_max);
         break;
     }

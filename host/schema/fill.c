@@ -179,14 +179,15 @@ int schema_fill_defaults(const struct schema *schema, yyjson_val *instance, cons
     struct filler filler;
     walk(&filler, schema, instance, NULL);
     if (filler.too_many) {
-        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "filling in defaults went deeper than FILL_DEPTH_MAX (%u), or more than "
-                         "FILL_NODES_MAX (%u) schemas apply to one value",
-                         FILL_DEPTH_MAX, FILL_NODES_MAX);
+        return error_set(
+                err, TOOLRACK_E_LIMIT_EXCEEDED,
+                "filling in defaults went deeper than %u levels, or more than %u schemas apply "
+                "to one value",
+                FILL_DEPTH_MAX, FILL_NODES_MAX);
     }
     if (filler.budget.steps < 0) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "filling in defaults took more than SCHEMA_STEPS_MAX (%lld) steps",
+                         "filling in defaults took more than %lld steps, the most that it may",
                          (long long)schema->steps_max);
     }
     if (filler.added == 0) {

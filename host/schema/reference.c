@@ -97,8 +97,7 @@ static int add_place(struct library *library, struct schema_resource *resource, 
                      struct place **ret) {
     if (library->place_count == SCHEMA_NODES_MAX) {
         return library_fail(library, TOOLRACK_E_LIMIT_EXCEEDED, value,
-                            "there are more than SCHEMA_NODES_MAX (%d) subschemas",
-                            SCHEMA_NODES_MAX);
+                            "there are more than %d subschemas", SCHEMA_NODES_MAX);
     }
     if (library->place_count * 2 >= library->place_room && !grow_places(library)) {
         return error_oom(library->err);
@@ -201,8 +200,7 @@ static int add_anchor(struct walk *walk, struct place *place, const char *name, 
     }
     if (walk->library->anchor_count++ == SCHEMA_ANCHORS_MAX) {
         return library_fail(walk->library, TOOLRACK_E_LIMIT_EXCEEDED, at,
-                            "there are more than SCHEMA_ANCHORS_MAX (%d) anchors",
-                            SCHEMA_ANCHORS_MAX);
+                            "there are more than %d anchors", SCHEMA_ANCHORS_MAX);
     }
     struct anchor *anchor = arena_alloc(&walk->library->scratch, sizeof *anchor);
     if (anchor == NULL) {
@@ -221,8 +219,7 @@ static int new_resource(struct library *library, const char *uri, yyjson_val *ro
                         struct dialect dialect, struct schema_resource **ret) {
     if (library->resource_count++ == SCHEMA_RESOURCES_MAX) {
         return library_fail(library, TOOLRACK_E_LIMIT_EXCEEDED, root,
-                            "there are more than SCHEMA_RESOURCES_MAX (%d) schemas with an $id",
-                            SCHEMA_RESOURCES_MAX);
+                            "there are more than %d schemas with an $id", SCHEMA_RESOURCES_MAX);
     }
     struct schema_resource *resource = arena_alloc(library->arena, sizeof *resource);
     if (resource == NULL) {
@@ -349,7 +346,7 @@ static int walk_schema(struct walk walk, yyjson_val *schema) {
     struct library *library = walk.library;
     if (walk.depth++ == SCHEMA_DEPTH_MAX) {
         return library_fail(library, TOOLRACK_E_LIMIT_EXCEEDED, schema,
-                            "is nested deeper than SCHEMA_DEPTH_MAX (%d)", SCHEMA_DEPTH_MAX);
+                            "is nested deeper than %d levels", SCHEMA_DEPTH_MAX);
     }
     if (library_place(library, schema) != NULL) {
         return 0;
@@ -375,14 +372,12 @@ int library_add(struct library *library, const char *uri, yyjson_val *root,
                 struct place **ret_root) {
     if (library->document_count == SCHEMA_DOCUMENTS_MAX) {
         return error_set(library->err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "the schema refers to more than SCHEMA_DOCUMENTS_MAX (%d) documents",
-                         SCHEMA_DOCUMENTS_MAX);
+                         "the schema refers to more than %d documents", SCHEMA_DOCUMENTS_MAX);
     }
     size_t cells = value_cells(root);
     if (cells > SCHEMA_VALUES_MAX - library->value_count) {
         return error_set(library->err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "the schema has more than SCHEMA_VALUES_MAX (%d) values",
-                         SCHEMA_VALUES_MAX);
+                         "the schema has more than %d values", SCHEMA_VALUES_MAX);
     }
     yyjson_val *copy = value_copy(library->arena, root);
     if (copy == NULL) {

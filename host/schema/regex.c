@@ -56,8 +56,7 @@ int regex_compile(struct arena *arena, const char *pattern, size_t length, struc
     size_t text_length = 0;
     const char *why = NULL;
     if (length > SCHEMA_PATTERN_MAX) {
-        (void)snprintf(reason, reason_room, "it is longer than SCHEMA_PATTERN_MAX (%d bytes)",
-                       SCHEMA_PATTERN_MAX);
+        (void)snprintf(reason, reason_room, "it is longer than %d bytes", SCHEMA_PATTERN_MAX);
         return TOOLRACK_E_INVALID;
     }
     switch (ecma_translate(pattern, length, &text, &text_length, &why)) {
