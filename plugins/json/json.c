@@ -404,5 +404,5 @@ TR_JSON_TOOL(json_validate,
     }))
 
 TR_PLUGIN(("json", .description = "Queries, changes, compares and checks JSON", .vendor = "toolrack",
-           .license = "MIT"),
+           .license = "MIT", .close = query_forget),
           "1.0.0", json_query, json_patch, json_merge_patch, json_diff, json_validate)

@@ -23,62 +23,40 @@
 
 #include "base/utf8.h"
 
-/* clang-format off: it breaks the texts into letters */
+/* clang-format off */
 #define NOT_HERE(name, why) "def " name ": error(\"" name ": " why "\");"
 
 /* One line, so that line numbers of the program are easily put right. A number that is no time
  * makes gmtime fail, where strftime would go on with the failure, and end the process. */
-static const char before[] = "def __implode: implode;"
-                             "def implode: if type == \"array\" and all(.[]; type == \"number\" "
-                             "and . >= 0 and"
-                             " . <= 1114111 and (. < 55296 or . > 57343)) then __implode"
-                             " else error(\"implode: must be an array of Unicode code points\") "
-                             "end;"
-                             "def __strftime(f): strftime(f); def __strflocaltime(f): "
-                             "strflocaltime(f);"
-                             "def strftime(f): (if type == \"number\" then gmtime else . end) | "
-                             "__strftime(f);"
-                             "def strflocaltime(f): (if type == \"number\" then localtime else . "
-                             "end)"
-                             " | __strflocaltime(f);"
-                             "def todate: strftime(\"%Y-%m-%dT%H:%M:%SZ\");"
-                             "def todateiso8601: todate; def date: todate;" NOT_HERE(
-                                     "env", "the environment is not available")
-                                     NOT_HERE("halt", "is not available; use empty, first or limit")
-                                             NOT_HERE("halt_error", "is not available; use error") "def halt_error(f): halt_error;" NOT_HERE(
-                                                     "input",
-                                                     "there is only one document") "def inputs: "
-                                                                                   "empty; def "
-                                                                                   "debug: .; def "
-                                                                                   "stderr: .;"
-                                                                                   "def "
-                                                                                   "input_filename:"
-                                                                                   " null; def "
-                                                                                   "input_line_"
-                                                                                   "number: 0;"
-                                                                                   "def "
-                                                                                   "get_search_"
-                                                                                   "list: []; def "
-                                                                                   "get_prog_"
-                                                                                   "origin: null; "
-                                                                                   "def "
-                                                                                   "get_jq_origin: "
-                                                                                   "null;" NOT_HERE(
-                                                                                           "modulem"
-                                                                                           "eta",
-                                                                                           "there "
-                                                                                           "are no "
-                                                                                           "module"
-                                                                                           "s") "{}"
-                                                                                                " a"
-                                                                                                "s "
-                                                                                                "$E"
-                                                                                                "NV"
-                                                                                                " |"
-                                                                                                " ("
-                                                                                                "\n";
+static const char before[] =
+        "def __implode: implode;"
+        "def implode: if type == \"array\" and all(.[]; type == \"number\" and . >= 0 and"
+        " . <= 1114111 and (. < 55296 or . > 57343)) then __implode"
+        " else error(\"implode: must be an array of Unicode code points\") end;"
+        "def __strftime(f): strftime(f); def __strflocaltime(f): strflocaltime(f);"
+        "def strftime(f): (if type == \"number\" then gmtime else . end) | __strftime(f);"
+        "def strflocaltime(f): (if type == \"number\" then localtime else . end)"
+        " | __strflocaltime(f);"
+        "def todate: strftime(\"%Y-%m-%dT%H:%M:%SZ\");"
+        "def todateiso8601: todate; def date: todate;"
+        NOT_HERE("env", "the environment is not available")
+        NOT_HERE("halt", "is not available; use empty, first or limit")
+        NOT_HERE("halt_error", "is not available; use error")
+        "def halt_error(f): halt_error;"
+        NOT_HERE("input", "there is only one document")
+        "def inputs: empty; def debug: .; def stderr: .;"
+        "def input_filename: null; def input_line_number: 0;"
+        "def get_search_list: []; def get_prog_origin: null; def get_jq_origin: null;"
+        NOT_HERE("modulemeta", "there are no modules")
+        "{} as $ENV | (\n";
 static const char after[] = "\n)";
 /* clang-format on */
+
+/* To compile a program takes 20 ms, as jq compiles its own functions with each. So the last one is
+ * kept, and used again where the program and its variables are the same: a filter is often used on
+ * one document after the other. Runs are one at a time, so nothing guards it. */
+static jq_state *kept;
+static struct buf kept_key; /* program, a zero, variables */
 
 struct job {
     const struct query *query;
@@ -134,6 +112,42 @@ static void keep_message(void *user, jv error) {
     } else {
         jv_free(error);
     }
+}
+
+static void make_key(const struct query *query, struct buf *ret) {
+    buf_add(ret, query->program, strlen(query->program) + 1);
+    buf_add_text(ret, query->variables != NULL ? query->variables : "");
+}
+
+/* The program that was kept, if it is this one. */
+static jq_state *take_kept(const struct query *query) {
+    struct buf key = BUF_INIT;
+    jq_state *found = NULL;
+    make_key(query, &key);
+    if (kept != NULL && !key.failed && key.length == kept_key.length &&
+        memcmp(key.data, kept_key.data, key.length) == 0) {
+        found = kept;
+        kept = NULL;
+    }
+    buf_finish(&key);
+    return found;
+}
+
+/* Only what ran to its end has nothing left of its run. */
+static bool keep(const struct query *query, jq_state *jq) {
+    buf_clear(&kept_key);
+    make_key(query, &kept_key);
+    if (kept_key.failed) {
+        buf_finish(&kept_key);
+        return false;
+    }
+    kept = jq;
+    return true;
+}
+
+void query_forget(void) {
+    jq_teardown(&kept);
+    buf_finish(&kept_key);
 }
 
 static bool compile(struct job *job) {
@@ -235,14 +249,14 @@ static void set_started(struct job *job, bool started) {
     (void)pthread_mutex_unlock(&job->lock);
 }
 
-static void run_program(struct job *job) {
+static void run_program(struct job *job, bool is_compiled) {
     jv document = jv_parse_sized(job->query->document, (int)job->query->document_length);
     if (!jv_is_valid(document)) {
         job->result->end = QUERY_BAD_DOCUMENT;
         set_message(job->result, jv_invalid_get_msg(document));
         return;
     }
-    if (!compile(job)) {
+    if (!is_compiled && !compile(job)) {
         jv_free(document);
         return;
     }
@@ -257,20 +271,28 @@ static void *thread_main(void *user) {
     running = job;
     jv_nomem_handler(out_of_memory, NULL);
     if (setjmp(job->no_memory) == 0) {
-        job->jq = jq_init();
+        job->jq = take_kept(job->query);
+        bool is_compiled = job->jq != NULL;
+        if (!is_compiled) {
+            jq_teardown(&kept);
+            job->jq = jq_init();
+        }
         if (job->jq == NULL) {
             job->result->end = QUERY_NO_RESOURCE;
         } else {
             jq_set_nomem_handler(job->jq, out_of_memory, NULL);
             jq_set_error_cb(job->jq, keep_message, job);
-            run_program(job);
+            run_program(job, is_compiled);
         }
     } else {
         /* In the middle of an instruction: what it held is lost, the rest can be freed. */
         set_started(job, false);
         job->result->end = QUERY_TOO_LARGE;
     }
-    if (job->jq != NULL && setjmp(job->no_memory) == 0) {
+    bool is_whole =
+            !job->halted && (job->result->end == QUERY_OK || job->result->end == QUERY_FAILED);
+    if (job->jq != NULL && !(is_whole && keep(job->query, job->jq)) &&
+        setjmp(job->no_memory) == 0) {
         jq_teardown(&job->jq);
     }
     (void)pthread_mutex_lock(&job->lock);

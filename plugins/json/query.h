@@ -57,3 +57,6 @@ struct query_result {
  * in a process: what others allocate meanwhile counts too. [call-thread] */
 void query_run(const struct query *query, struct query_result *ret);
 void query_result_finish(struct query_result *result);
+
+/** Free the program that is kept for the next query, and everything else. */
+void query_forget(void);
