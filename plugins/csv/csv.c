@@ -193,6 +193,21 @@ static const struct {
                  {"sum", "sum(", true},      {"mean", "avg(", true},
                  {"min", "min(", false},     {"max", "max(", false}};
 
+static bool fail_text(struct work *work, size_t column, const char *field, const char *function) {
+    const struct sheet_cell *odd = &work->left.odd_cells[column];
+    const char *name = work->left.names[column];
+    if (odd->row == 0) {
+        return work_fail(work, TR_INVALID_ARGUMENTS, field,
+                         "\"%.64s\" has no numbers, so it has no %s", name, function);
+    }
+    return work_fail(
+            work, TR_INVALID_ARGUMENTS, field,
+            "\"%.64s\" has cells that are no numbers, so it has no %s: the first is \"%s\" in "
+            "row %llu; of numbers such as 1.200,50 decimal and thousands say how they are "
+            "written, here \",\" and \".\"",
+            name, function, odd->text, (unsigned long long)odd->row);
+}
+
 /* One value of each group: "sum_price", unless it has a name. */
 static bool add_function(struct work *work, yyjson_val *item, size_t number,
                          struct outputs *outputs) {
@@ -216,9 +231,7 @@ static bool add_function(struct work *work, yyjson_val *item, size_t number,
         return false;
     }
     if (functions[at].numbers && work->left.types[column] == SHEET_TEXT) {
-        return work_fail(work, TR_INVALID_ARGUMENTS, field,
-                         "\"%.64s\" has cells that are no numbers, so it has no %s", name,
-                         functions[at].name);
+        return fail_text(work, column, field, functions[at].name);
     }
     buf_add_text(&work->sql, functions[at].before);
     if (name == NULL) {
@@ -431,6 +444,7 @@ static tr_status csv_join(struct tr_call *call) {
     "\"delimiter\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1,\"description\":\"What separates cells; without, the one of comma, semicolon, tab and | that is most often in the first line\"}," \
     "\"quote\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1,\"default\":\"\\\"\",\"description\":\"What quotes a cell\"}," \
     "\"decimal\":{\"enum\":[\".\",\",\"],\"default\":\".\",\"description\":\"What is between a number and its decimals\"}," \
+    "\"thousands\":{\"enum\":[\".\",\",\",\" \",\"'\",\"_\"],\"description\":\"What is between groups of three digits, as in 1.200,50; without, nothing is\"}," \
     "\"header\":{\"type\":\"boolean\",\"default\":true,\"description\":\"Whether the first row has the names of the columns; without, they are column_1, column_2\"}," \
     "\"types\":{\"enum\":[\"infer\",\"text\"],\"default\":\"infer\",\"description\":\"infer: a column of which every cell is a number has numbers; text: no column has\"}"
 #define LIMIT \

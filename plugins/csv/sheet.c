@@ -92,34 +92,64 @@ static void create_table(struct reading *reading) {
 
 /* ------------------------------------------------------------ cells */
 
+static size_t count_digits(const char *at) {
+    return strspn(at, "0123456789");
+}
+
+/* How long the part of a number before its decimals is, and how many digits it has; 0: it is none.
+ * Digits are in groups of three or in no groups: "1.20" is no 120. */
+static size_t whole_length(const char *cell, char thousands, size_t *ret_digits) {
+    size_t at = count_digits(cell);
+    *ret_digits = at;
+    if (at == 0 || at > 3 || thousands == '\0' || cell[at] != thousands) {
+        return at;
+    }
+    for (; cell[at] == thousands; at += 4) {
+        if (count_digits(cell + at + 1) != 3) {
+            return 0;
+        }
+        *ret_digits += 3;
+    }
+    return at;
+}
+
 /* A number as JSON writes it: a leading zero, as of postal codes, makes it text. */
-static enum sheet_type type_of(const char *cell, size_t length, char decimal) {
+static enum sheet_type type_of(const char *cell, size_t length, const struct sheet *sheet) {
     size_t at = cell[0] == '-' ? 1 : 0;
-    size_t digits = strspn(cell + at, "0123456789");
-    if (digits == 0 || (digits > 1 && cell[at] == '0')) {
+    size_t digits;
+    size_t whole = whole_length(cell + at, sheet->thousands, &digits);
+    if (whole == 0 || (digits > 1 && cell[at] == '0')) {
         return SHEET_TEXT;
     }
-    at += digits;
+    at += whole;
     enum sheet_type type = digits <= DIGITS_MAX ? SHEET_INTEGER : SHEET_TEXT;
-    if (cell[at] == decimal) {
-        size_t decimals = strspn(cell + at + 1, "0123456789");
+    if (cell[at] == sheet->decimal) {
+        size_t decimals = count_digits(cell + at + 1);
         type = decimals > 0 ? SHEET_NUMBER : SHEET_TEXT;
         at += 1 + decimals;
     }
     if (type != SHEET_TEXT && (cell[at] == 'e' || cell[at] == 'E')) {
         at += cell[at + 1] == '-' || cell[at + 1] == '+' ? 2 : 1;
-        size_t power = strspn(cell + at, "0123456789");
+        size_t power = count_digits(cell + at);
         type = power > 0 && power <= 2 ? SHEET_NUMBER : SHEET_TEXT;
         at += power;
     }
     return at == length ? type : SHEET_TEXT;
 }
 
-static void widen(struct sheet *sheet, size_t column, const char *cell, size_t length) {
+static void widen(const struct reading *reading, size_t column, const char *cell, size_t length) {
+    struct sheet *sheet = reading->sheet;
     enum sheet_type *type = &sheet->types[column];
-    if (*type != SHEET_TEXT) {
-        enum sheet_type other = type_of(cell, length, sheet->decimal);
-        *type = other > *type ? other : *type;
+    if (*type == SHEET_TEXT) {
+        return;
+    }
+    enum sheet_type other = type_of(cell, length, sheet);
+    *type = other > *type ? other : *type;
+    if (other == SHEET_TEXT) {
+        struct sheet_cell *odd = &sheet->odd_cells[column];
+        odd->row = reading->line;
+        utf8_copy(odd->text, sizeof odd->text, cell);
+        utf8_make_line(odd->text);
     }
 }
 
@@ -148,7 +178,7 @@ static void take_cell(void *bytes, size_t length, void *user) {
         return;
     }
     if (length > 0) {
-        widen(sheet, column, cell, length);
+        widen(reading, column, cell, length);
     }
 }
 
@@ -347,13 +377,17 @@ void sheet_add_column_of(const struct sheet *sheet, const char *table, size_t co
     enum sheet_type type = sheet->types[column];
     if (type == SHEET_TEXT) {
         buf_printf(sql, "%sc%zu", table, column);
-    } else if (sheet->decimal == ',') {
-        buf_printf(sql, "CAST(replace(%sc%zu,',','.') AS %s)", table, column,
-                   type == SHEET_INTEGER ? "INTEGER" : "REAL");
-    } else {
-        buf_printf(sql, "CAST(%sc%zu AS %s)", table, column,
-                   type == SHEET_INTEGER ? "INTEGER" : "REAL");
+        return;
     }
+    bool has_groups = sheet->thousands != '\0';
+    bool has_comma = sheet->decimal == ',';
+    buf_printf(sql, "CAST(%s%s%sc%zu", has_comma ? "replace(" : "", has_groups ? "replace(" : "",
+               table, column);
+    if (has_groups) { /* before the decimal comma becomes a point */
+        buf_printf(sql, ",char(%d),'')", sheet->thousands);
+    }
+    buf_printf(sql, "%s AS %s)", has_comma ? ",',','.')" : "",
+               type == SHEET_INTEGER ? "INTEGER" : "REAL");
 }
 
 void sheet_add_column(const struct sheet *sheet, size_t column, struct buf *sql) {

@@ -16,6 +16,7 @@
 #define SHEET_COLUMNS_MAX 512u
 #define SHEET_ROWS_MAX    1000000u
 #define SHEET_MESSAGE_MAX 400u
+#define SHEET_CELL_SHOWN  40u
 
 /* What a column is read as; EMPTY only while it is being read. */
 enum sheet_type { SHEET_EMPTY, SHEET_INTEGER, SHEET_NUMBER, SHEET_TEXT };
@@ -24,13 +25,19 @@ struct sheet {
     char table;     /**< its name in SQL, one letter */
     char delimiter; /**< 0: found by looking at the first line */
     char quote;
-    char decimal; /**< '.' or ',' */
+    char decimal;   /**< '.' or ',' */
+    char thousands; /**< what is between groups of three digits; 0: nothing */
     bool has_header;
     bool keep_text; /**< no column is read as numbers */
 
     size_t columns;
     char *names[SHEET_COLUMNS_MAX]; /**< owned */
     enum sheet_type types[SHEET_COLUMNS_MAX];
+    /** Of a column of text, the first cell that made it one, with its row; row 0: none did. */
+    struct sheet_cell {
+        uint64_t row;
+        char text[SHEET_CELL_SHOWN];
+    } odd_cells[SHEET_COLUMNS_MAX];
     uint64_t rows;
     char message[SHEET_MESSAGE_MAX]; /**< why it failed */
 };

@@ -156,12 +156,19 @@ static bool set_dialect(struct work *work, struct sheet *sheet, yyjson_val *sour
     sheet->has_header = header == NULL || yyjson_get_bool(header);
     bool comma = yyjson_equals_str(yyjson_obj_get(source, "decimal"), ",");
     sheet->decimal = comma ? ',' : '.';
+    const char *thousands = yyjson_get_str(yyjson_obj_get(source, "thousands"));
+    sheet->thousands = thousands != NULL ? thousands[0] : '\0';
     const char *types = yyjson_get_str(yyjson_obj_get(source, "types"));
     sheet->keep_text = types != NULL && strcmp(types, "text") == 0;
     char name[32];
     if (!take_char(work, source, field, "delimiter", '\0', &sheet->delimiter) ||
         !take_char(work, source, field, "quote", '"', &sheet->quote)) {
         return false;
+    }
+    (void)snprintf(name, sizeof name, "%sthousands", field);
+    if (sheet->thousands == sheet->decimal) {
+        return work_fail(work, TR_INVALID_ARGUMENTS, name,
+                         "must not be what is before the decimals too; state decimal");
     }
     (void)snprintf(name, sizeof name, "%squote", field);
     return sheet->delimiter != sheet->quote ||
