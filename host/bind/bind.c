@@ -20,11 +20,12 @@ static bool is_wanted(const struct bind_options *options, const char *name) {
 }
 
 /* Of the others those that may free or explain what a function gives are read. */
-static void choose_read(const struct bind_options *options, struct model *model) {
+static void choose_read(const struct bind_options *options, const struct decisions *decisions,
+                        struct model *model) {
     for (size_t i = 0; i < model->symbol_count; i++) {
         const char *name = model->symbols[i].name;
         model->symbols[i].is_read = is_wanted(options, name) || strstr(name, "free") != NULL ||
-                                    conclude_may_explain(name);
+                                    conclude_may_explain(name) || decisions_choose(decisions, name);
     }
 }
 
@@ -111,7 +112,7 @@ static int bind(const struct bind_options *options, struct model *model, yyjson_
     if (code < 0) {
         return code;
     }
-    choose_read(options, model);
+    choose_read(options, &decisions, model);
     if (!options->asks_debuginfod) {
         (void)unsetenv("DEBUGINFOD_URLS"); /* libdw would ask the servers that it names */
     }

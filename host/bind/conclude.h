@@ -26,5 +26,8 @@ int conclude(const struct concluding *concluding, const struct model_function *f
 /** Whether a function of that name may explain an error code. */
 bool conclude_may_explain(const char *name);
 
-/** Whether a function explains an error code: const char *(int), with a name that says so. */
+/** Whether a function gives a text for a code: const char *(int), or of an enumeration. */
+bool conclude_gives_text(const struct model_function *function);
+
+/** Whether it explains an error code: it does that, and has a name that says so. */
 bool conclude_explains(const struct model_function *function);

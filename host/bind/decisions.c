@@ -77,3 +77,13 @@ bool decisions_before(const struct decisions *decisions, size_t *at, const char 
     }
     return false;
 }
+
+bool decisions_choose(const struct decisions *decisions, const char *choice) {
+    struct parts parts;
+    for (size_t i = 0; i < decisions->count; i++) {
+        if (split(decisions->texts[i], &parts) && strcmp(parts.decision.choice, choice) == 0) {
+            return true;
+        }
+    }
+    return false;
+}

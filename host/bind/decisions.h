@@ -29,3 +29,6 @@ int decisions_check(const struct decisions *decisions, struct toolrack_error *er
  * index is the new *at. False: there is none. [any-thread] */
 bool decisions_before(const struct decisions *decisions, size_t *at, const char *function,
                       const char *argument, struct decision *ret);
+
+/** Whether something was decided to be that choice, such as a function that explains codes. */
+bool decisions_choose(const struct decisions *decisions, const char *choice);

@@ -311,6 +311,10 @@ static const struct model_type *read_type(struct reading *reading, Dwarf_Die *di
         read_fields(reading, die, type, depth);
         type->spelling = name != NULL ? spell(reading, "struct ", type->spelling, "") : "struct";
         break;
+    case DW_TAG_union_type:
+        type->is_union = true;
+        type->spelling = name != NULL ? spell(reading, "union ", type->spelling, "") : "union";
+        break;
     case DW_TAG_enumeration_type:
         read_choices(reading, die, type);
         type->spelling = name != NULL ? spell(reading, "enum ", type->spelling, "") : "enum";

@@ -89,6 +89,7 @@ static void read_parts(struct reading *reading, struct clang_type canonical,
     struct clang_cursor declaration = libclang.getTypeDeclaration(canonical);
     struct parts parts = {.reading = reading, .type = type, .depth = depth};
     int kind = libclang.getCursorKind(declaration);
+    type->is_union = kind == CLANG_UNION;
     parts.fields = allocate(reading, MODEL_FIELDS_MAX * sizeof *parts.fields);
     parts.choices = allocate(reading, MODEL_NAMES_MAX * sizeof *parts.choices);
     if (reading->failed || (kind != CLANG_STRUCT && kind != CLANG_ENUM) ||

@@ -36,6 +36,7 @@ struct clang_location {
 
 enum clang_cursor_kind {
     CLANG_STRUCT = 2,
+    CLANG_UNION = 3,
     CLANG_ENUM = 5,
     CLANG_FIELD = 6,
     CLANG_ENUM_NAME = 7,

@@ -50,6 +50,7 @@ struct model_type {
     bool is_character; /* char, whatever its sign */
     bool is_packed;    /* STRUCT: a member is a bit-field or unaligned: not as C passes it by value;
                         * or C++ passes its address */
+    bool is_union;     /* OTHER, of a union */
     uint32_t size;     /* bytes */
     uint64_t count;    /* ARRAY; 0: not stated */
     const char *spelling;

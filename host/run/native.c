@@ -374,6 +374,22 @@ static bool has_failed(const struct native_call *call, int64_t number) {
     return false;
 }
 
+/* The name that an enumeration has for a number; NULL: none. */
+static const char *name_of(const struct tr_type *type, int64_t number) {
+    for (uint32_t i = 0; type->kind == TR_KIND_ENUM && i < type->choice_count; i++) {
+        if (type->choices[i].value == number) {
+            return type->choices[i].name;
+        }
+    }
+    return NULL;
+}
+
+static void add_returned(struct buf *out, const struct tr_type *type, int64_t number) {
+    const char *name = name_of(type, number);
+    buf_printf(out, name != NULL ? ": it returned %s (%" PRId64 ")" : ": it returned %s%" PRId64,
+               name != NULL ? name : "", number);
+}
+
 /* "compress failed: it returned -5, buffer error" */
 static int tell_failure(const struct native_call *call, int64_t number) {
     const struct foreign *foreign = call->native->foreign;
@@ -381,7 +397,7 @@ static int tell_failure(const struct native_call *call, int64_t number) {
     if (foreign->error.when == FOREIGN_ZERO) {
         buf_add_text(&why, is_pointer(foreign->returns) ? ": it returned NULL" : ": it returned 0");
     } else if (foreign->error.when != FOREIGN_ERRNO) {
-        buf_printf(&why, ": it returned %" PRId64, number);
+        add_returned(&why, foreign->returns, number);
     }
     if (call->native->explain != NULL) {
         const char *text = call->native->explain((int)number);

@@ -218,6 +218,24 @@ EXPORTED enum unsigned_wide own_most(enum unsigned_wide wide) {
     return wide == ZERO ? MOST : ZERO;
 }
 
+EXPORTED int32_t own_bits(struct bits bits) {
+    return (int32_t)bits.five;
+}
+
+EXPORTED enum status own_check(int32_t number) {
+    return number < 0 ? STATUS_INVALID_NUMBER : number > 9 ? STATUS_RANGE_ERROR : STATUS_OK;
+}
+
+EXPORTED enum state own_state(int32_t number) {
+    return number < 0 ? STATE_ERROR : number == 0 ? STATE_OK : STATE_END;
+}
+
+EXPORTED const char *own_status_text(enum status status) {
+    return status == STATUS_OK               ? "no fault"
+           : status == STATUS_INVALID_NUMBER ? "a number below zero"
+                                             : "a number above nine";
+}
+
 EXPORTED int32_t own_packed(struct packed packed) {
     return packed.number;
 }

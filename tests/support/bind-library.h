@@ -140,6 +140,19 @@ int64_t own_wide(enum wide wide);
 enum wide own_narrow(int64_t number);
 enum unsigned_wide own_most(enum unsigned_wide wide);
 
+struct bits {
+    unsigned three : 3;
+    unsigned five : 5;
+};
+int32_t own_bits(struct bits bits);
+
+/* Codes of errors, and codes of which some are. */
+enum status { STATUS_OK, STATUS_RANGE_ERROR, STATUS_INVALID_NUMBER };
+enum state { STATE_OK, STATE_END, STATE_ERROR };
+enum status own_check(int32_t number);
+enum state own_state(int32_t number);
+const char *own_status_text(enum status status);
+
 struct packed {
     char tag;
     int32_t number;

@@ -456,7 +456,7 @@ static void libgit2_by_its_header(void **state) {
          "own_capitals.error=minus_one", "own_say.text=out_text", "own_say.error=nonzero",  \
          "own_overrun.out=out", "own_sixteen.key=in:16", "own_sixteen.error=never",         \
          "own_open.result=hidden", "own_first.ignored=null", "own_close.handle=null",       \
-         "own_each.call=null")
+         "own_each.call=null", "own_check.message=own_status_text", "own_state.error=never")
 
 static void check_own(struct toolrack *host) {
     check(host, "own_i8", "{\"a\":-128}", "127");
@@ -512,6 +512,10 @@ static void check_own(struct toolrack *host) {
           "{\"from\":{\"x\":1.0,\"y\":-1.0},\"to\":{\"x\":4.0,\"y\":3.0},\"colour\":\"RED\","
           "\"weights_0\":1,\"weights_1\":2,\"weights_2\":3,\"label\":null}");
     check(host, "own_colour_name", "{\"number\":2}", "\"green\"");
+    check(host, "own_check", "{\"number\":3}", "null");
+    check_failure(host, "own_check", "{\"number\":-1}", TOOLRACK_E_EXECUTION_FAILED,
+                  "it returned STATUS_INVALID_NUMBER (2), a number below zero");
+    check(host, "own_state", "{\"number\":1}", "\"STATE_END\"");
 }
 
 /* The implementation that a function has, as text. */
@@ -526,6 +530,51 @@ static char *implementation_of(const struct bound *from, const char *name) {
     }
     fail_msg("%s is not bound", name);
     return NULL;
+}
+
+static void check_reason(const struct bound *from, const char *name, const char *words) {
+    size_t index;
+    size_t count;
+    yyjson_mut_val *row;
+    yyjson_mut_arr_foreach(from->left_out, index, count, row) {
+        if (yyjson_mut_equals_str(yyjson_mut_obj_get(row, "name"), name)) {
+            assert_non_null(strstr(yyjson_mut_get_str(yyjson_mut_obj_get(row, "reason")), words));
+            return;
+        }
+    }
+    fail_msg("%s is not left out", name);
+}
+
+static void check_reasons(const struct bound *from) {
+    check_reason(from, "own_union", "union word is a union, of which nothing says what it holds");
+    check_reason(from, "own_bits", "struct bits is a struct with bit-fields");
+    check_reason(from, "own_packed", "or that is packed");
+    check_reason(from, "own_print", "takes a variable number of arguments");
+}
+
+/* Names of codes say how a function fails, or that a person has to. */
+static void codes_are_errors_by_their_names(void **state) {
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        struct bound from = bound(BIND_LIBRARY, way == 0 ? NULL : BIND_HEADER,
+                                  SOME("own_check", "own_state", "own_colour", "own_open"), NULL);
+        CLEANUP(freep) char *all = implementation_of(&from, "own_check");
+        CLEANUP(freep) char *some = implementation_of(&from, "own_state");
+        CLEANUP(freep) char *none = implementation_of(&from, "own_colour");
+        assert_non_null(strstr(all, "\"error\":{\"when\":\"nonzero\""));
+        assert_non_null(strstr(some, "some names of the codes that it returns are of errors"));
+        assert_null(strstr(none, "\"error\""));
+        assert_int_equal(from.summary.undecided, 2); /* own_state, and the handle of own_open */
+        yyjson_mut_doc_free(from.doc);
+    }
+    check_bind_fails(BIND_LIBRARY, NULL, NULL, SOME("own_check.message=own_letters"),
+                     TOOLRACK_E_INVALID, "cannot be decided as 'own_letters'");
+    struct bound from = bound(BIND_LIBRARY, NULL, SOME("own_close", "own_each"), NULL);
+    CLEANUP(freep) char *handle = implementation_of(&from, "own_close");
+    CLEANUP(freep) char *call = implementation_of(&from, "own_each");
+    assert_non_null(strstr(handle, "it leads to a handle"));
+    assert_non_null(strstr(call, "it leads to a function"));
+    yyjson_mut_doc_free(from.doc);
 }
 
 static void both_ways_say_the_same(void **state) {
@@ -545,8 +594,10 @@ static void both_ways_say_the_same(void **state) {
         }
     }
     assert_int_equal(first.summary.bound, second.summary.bound);
-    assert_int_equal(first.summary.left_out, 3); /* ..., a union and a packed struct */
-    assert_int_equal(second.summary.left_out, 3);
+    assert_int_equal(first.summary.left_out, 4); /* ..., a union, bit-fields, a packed struct */
+    assert_int_equal(second.summary.left_out, 4);
+    check_reasons(&first);
+    check_reasons(&second);
     yyjson_mut_doc_free(first.doc);
     yyjson_mut_doc_free(second.doc);
 }
@@ -727,6 +778,7 @@ int main(void) {
             cmocka_unit_test(own_library_by_debug_information),
             cmocka_unit_test(own_library_by_its_header),
             cmocka_unit_test(both_ways_say_the_same),
+            cmocka_unit_test(codes_are_errors_by_their_names),
             cmocka_unit_test(words_decide_and_people_do),
             cmocka_unit_test(structs_of_cxx),
             cmocka_unit_test(separate_debug_information_is_found),
