@@ -29,6 +29,7 @@ awk '
 # What stands in the README for a person's home, and for a model that runs there.
 coproc provider { exec node --no-warnings "$E2E_SOURCE/tests/provider/fake-provider.mjs"; }
 read -r port <&"${provider[0]}"
+sed -i "s|/home/ann|$HOME|g" servers.json
 sed -i "s|/home/ann|$HOME|; s|http://localhost:11434|http://127.0.0.1:$port|; s|qwen3|reports|" reports.json
 
 # One case a command: its line number, itself and what it should print, in files of their own.
