@@ -30,8 +30,9 @@ struct setup {
     char lines[65536];
     char progress[256];
     unsigned asked;
-    const char *question; /* that is expected */
-    char events[1024];    /* of what is offered */
+    const char *question; /* that is expected; NULL: any */
+    char heard[512];
+    char events[1024]; /* of what is offered */
 };
 
 static void log_it(void *user, enum toolrack_log_level level, const char *source,
@@ -147,7 +148,8 @@ static int answer(void *user, struct toolrack_input *inputs, size_t count) {
     struct setup *setup = user;
     setup->asked += (unsigned)count;
     for (size_t i = 0; i < count; i++) {
-        assert_string_equal(inputs[i].message, setup->question);
+        (void)snprintf(setup->heard, sizeof setup->heard, "%s", inputs[i].message);
+        assert_true(setup->question == NULL || strcmp(setup->heard, setup->question) == 0);
         inputs[i].answer = TOOLRACK_ANSWER_ACCEPTED;
         inputs[i].content = toolrack_alloc(32);
         strcpy(inputs[i].content, "{\"colour\":\"blue\"}");
@@ -430,6 +432,58 @@ static void evil_lists(void **state) {
     assert_true(is_logged(setup, "it has more than 100 pages"));
 }
 
+static void lists_that_cost_much(void **state) {
+    struct setup *setup = *state;
+    start_with(setup, "\"many\"");
+    assert_true(is_logged(setup, "it has more than 4096 tools"));
+    start_with(setup, "\"huge\"");
+    assert_true(has_tool(setup, "x_good"));
+    assert_false(has_tool(setup, "x_huge"));
+    start_with(setup, "\"giant\"");
+    assert_true(has_tool(setup, "x_good"));
+    start_with(setup, "\"round\"");
+    assert_true(has_tool(setup, "x_good"));
+    assert_true(has_tool(setup, "x_tree"));
+    assert_false(has_tool(setup, "x_remote"));
+}
+
+/* It says that its list has changed as often as it is asked: it is asked once a second. */
+static void a_list_that_never_rests(void **state) {
+    struct setup *setup = *state;
+    start_with(setup, "\"restless\"");
+    expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
+    AWAIT(has_tool(setup, "x_t1") && !has_tool(setup, "x_t0"));
+    AWAIT(has_tool(setup, "x_t2"));
+    expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
+}
+
+static void names_that_collide(void **state) {
+    struct setup *setup = *state;
+    start_tools(
+            setup,
+            "{\"name\": \"x_echo\", \"description\": \"Native\", \"type\": \"function\", "
+            "\"parameters\": {}, \"implementation\": {\"type\": \"mock\", \"mock_response\": 7}}",
+            "\"x\": {\"command\": \"" FAKE_SERVER
+            "\", \"permission\": \"safe\", \"priority\": 1000},"
+            "\"y\": {\"command\": \"" FAKE_SERVER
+            "\", \"permission\": \"safe\", \"prefix\": \"x\", \"args\": [\"changed\"]}");
+    expect(setup, "x_echo", "{}", "7");
+    assert_true(has_tool(setup, "x_more"));
+    AWAIT(is_logged(setup, "x_echo"));
+}
+
+static void a_question_that_imitates_ours(void **state) {
+    struct setup *setup = *state;
+    char got[512];
+    struct toolrack_error err;
+    start_with(setup, "\"imitates\"");
+    setup->question = NULL; /* told below */
+    (void)call_for(setup, "x_ask", "{}", 20000, got, sizeof got, &err);
+    assert_int_equal(setup->asked, 1);
+    assert_memory_equal(setup->heard, "MCP server 'x' asks: ", 21);
+    assert_null(strpbrk(setup->heard, "\033\r\n"));
+}
+
 static void a_server_that_cannot_be_started_harms_no_other(void **state) {
     struct setup *setup = *state;
     struct toolrack_error err;
@@ -477,9 +531,9 @@ static void a_deadline_is_told_to_the_server(void **state) {
 }
 
 static void what_is_no_message_is_ignored(void **state) {
-    static const char *const words[] = {"garbage", "blank",     "wrong-id",        "text-id",
-                                        "number",  "deep",      "noise-on-errors", "pings",
-                                        "both",    "no-version"};
+    static const char *const words[] = {"garbage", "blank", "wrong-id",        "text-id",
+                                        "number",  "deep",  "noise-on-errors", "pings",
+                                        "forged",  "both",  "no-version"};
     struct setup *setup = *state;
     for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
         char word[64];
@@ -696,6 +750,10 @@ int main(void) {
             MOUNT_TEST(what_is_kept_needs_no_server),
             MOUNT_TEST(a_list_that_changes_is_asked_for_again),
             MOUNT_TEST(evil_lists),
+            MOUNT_TEST(lists_that_cost_much),
+            MOUNT_TEST(a_list_that_never_rests),
+            MOUNT_TEST(names_that_collide),
+            MOUNT_TEST(a_question_that_imitates_ours),
             MOUNT_TEST(a_server_that_cannot_be_started_harms_no_other),
             MOUNT_TEST(a_server_that_ends_is_started_again),
             MOUNT_TEST(a_deadline_is_told_to_the_server),

@@ -4,6 +4,7 @@
 
 #include "base/json-write.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 /* ------------------------------------------------------------------- wait */
 
@@ -20,10 +21,14 @@ static bool is_cancelled(void *user) {
 /* ---------------------------------------------------------------- questions */
 
 /* A text in the run's arena, with the server's name before it: whoever is asked must know by whom.
- */
+ * It is one line, so that none in it looks like a question of somebody else. */
 static const char *name_asker(const struct mount_request *request, const char *message) {
-    return arena_printf(&request->run->arena, "MCP server '%s' asks: %s",
-                        mcp_client_name(request->client), message != NULL ? message : "");
+    char *text = arena_printf(&request->run->arena, "MCP server '%s' asks: %s",
+                              mcp_client_name(request->client), message != NULL ? message : "");
+    if (text != NULL) {
+        utf8_make_line(text);
+    }
+    return text;
 }
 
 const char *mount_request_text(struct run *run, yyjson_val *value) {
