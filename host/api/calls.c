@@ -21,7 +21,7 @@ static int call_here(struct toolrack *host, struct toolrack_tool *tool, const ch
     struct call call;
     call_init(&call, &host->calls, tool, options, memory, sizeof memory);
     call.started_ns = time->started_ns;
-    call.run.deadline_ns = call_time_deadline_ns(time);
+    atomic_init(&call.run.deadline_ns, call_time_deadline_ns(time));
     call.run.parsed = parsed;
     struct toolrack_result *result = NULL;
     int code = call_run(&call, arguments, length, &result, err);
@@ -120,7 +120,7 @@ int toolrack_call(struct toolrack *host, const char *name, const char *arguments
                   struct toolrack_error *err) {
     HOST_SCOPE(host);
     CLEANUP(tool_let_go)
-    struct tool_hold hold = registry_hold(host->registry, name, HOST_HERE(host));
+    struct tool_hold hold = registry_hold(host->registry, name, shard_here());
     if (hold.tool == NULL) {
         return registry_not_called(host->registry, name, err);
     }
@@ -133,7 +133,7 @@ int toolrack_submit(struct toolrack *host, const char *name, const char *argumen
                     struct toolrack_call **ret, struct toolrack_error *err) {
     HOST_SCOPE(host);
     CLEANUP(tool_let_go)
-    struct tool_hold hold = registry_hold(host->registry, name, HOST_HERE(host));
+    struct tool_hold hold = registry_hold(host->registry, name, shard_here());
     if (hold.tool == NULL) {
         return registry_not_called(host->registry, name, err);
     }

@@ -115,8 +115,6 @@ struct toolrack {
 
 /** First in each function of the API that uses the host: what it may use is not freed meanwhile. */
 #define HOST_SCOPE(host) CALL_HOST_SCOPE(&(host)->calls)
-/* After it: shard_here(), without asking again for the CPU. */
-#define HOST_HERE(host)  ((unsigned)(call_host_place_ - (host)->calls.places))
 
 /** Read the administrator's settings from the store; used as registry_options.settings. */
 int host_settings(void *user, registry_take_setting *take, struct registry_views *views,

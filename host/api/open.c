@@ -432,13 +432,11 @@ static int make_parts(struct toolrack *host, struct toolrack_error *err) {
                                .find = host_find,
                                .find_offer = host_find_offer,
                                .record = host_record,
-                               .places = aligned_alloc(_Alignof(struct call_place),
-                                                       SHARD_COUNT * sizeof(struct call_place)),
+                               .places = call_places_create(),
                                .user = host};
     if (host->calls.places == NULL) {
         return error_oom(err);
     }
-    memset(host->calls.places, 0, SHARD_COUNT * sizeof(struct call_place));
     host->registry = registry_create(&(struct registry_options){
             .duplicates = config_settings(host->config)->replaces_duplicates ? REGISTRY_REPLACE
                                                                              : REGISTRY_REJECT,

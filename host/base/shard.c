@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Bytes of all of them. */
 static atomic_uint_fast32_t in_use;
@@ -89,4 +90,27 @@ void *shards_next(const struct shards *shards, void *first, unsigned *at) {
         }
     }
     return NULL;
+}
+
+/* Let who holds a shard go on, also where this thread has the higher priority. */
+static void wait_a_moment(void) {
+    (void)nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
+}
+
+void shard_wait_hold(struct shard_hold *hold) {
+    while (!shard_try_hold(hold)) {
+        wait_a_moment();
+    }
+}
+
+void *shards_hold_any(struct shards *shards, unsigned here, void *first, size_t size) {
+    for (unsigned tried = 1;; tried++) {
+        void *shard = shards_own(shards, (here + tried) % SHARD_COUNT, first, size);
+        if (shard_try_hold(shard)) {
+            return shard;
+        }
+        if (tried > SHARD_COUNT) {
+            wait_a_moment();
+        }
+    }
 }

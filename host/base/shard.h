@@ -16,6 +16,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -81,6 +82,47 @@ static inline void *shards_own(struct shards *shards, unsigned here, void *first
     void *shard =
             table != NULL ? atomic_load_explicit(&table->shards[here], memory_order_acquire) : NULL;
     return shard != NULL ? shard : shards_first_use(shards, here, first, size);
+}
+
+/* What begins a shard whose members are written together. A locked operation takes 5 ns, of a
+ * call's 300, and a write of memory 0.3: so there is one, to hold the shard, and not one for each
+ * sum. Who holds one has nothing else to do than to count, and may still be preempted by a call on
+ * its CPU.
+ */
+struct shard_hold {
+    atomic_bool is_held;
+};
+
+static inline bool shard_try_hold(struct shard_hold *hold) {
+    return !atomic_exchange_explicit(&hold->is_held, true, memory_order_acquire);
+}
+
+static inline void shard_release(struct shard_hold *hold) {
+    atomic_store_explicit(&hold->is_held, false, memory_order_release);
+}
+
+/** Hold a shard, which may take a moment. [any-thread] */
+void shard_wait_hold(struct shard_hold *hold);
+/** As shards_hold(), after its first try failed. */
+void *shards_hold_any(struct shards *shards, unsigned here, void *first, size_t size);
+
+/** As shards_own(), for shards that begin with a shard_hold: the one that is returned is held, and
+ * is of another CPU where the own one is held. [any-thread] */
+static inline void *shards_hold(struct shards *shards, unsigned here, void *first, size_t size) {
+    void *shard = shards_own(shards, here, first, size);
+    return shard_try_hold(shard) ? shard : shards_hold_any(shards, here, first, size);
+}
+
+/* What is written of a shard that is held may be read by anyone at any time. */
+static inline void shard_add(atomic_uint_fast64_t *sum, uint64_t more) {
+    uint64_t now = atomic_load_explicit(sum, memory_order_relaxed);
+    atomic_store_explicit(sum, now + more, memory_order_relaxed);
+}
+
+static inline void shard_raise(atomic_uint_fast64_t *largest, uint64_t value) {
+    if (value > atomic_load_explicit(largest, memory_order_relaxed)) {
+        atomic_store_explicit(largest, value, memory_order_relaxed);
+    }
 }
 
 /** Go through all shards: begin with *at 0. NULL: there are no more. [any-thread] */

@@ -980,6 +980,8 @@ static int run(struct call *call, const char *arguments, size_t length,
 #define CPU_EACH         256u
 #define CPU_EACH_OF_POOL 16u
 #define CPU_LONG_NS      50000u
+_Static_assert((CPU_EACH & (CPU_EACH - 1)) == 0 && (CPU_EACH_OF_POOL & (CPU_EACH_OF_POOL - 1)) == 0,
+               "a mask tells whose turn it is");
 
 /* What the plugin may not do can be why the call failed, or why the plugin could not start; only
  * its words tell. A crash has none. */
@@ -1007,7 +1009,7 @@ static bool is_measured(const struct call *call) {
     static _Thread_local unsigned turn;
     const struct registration *reg = call->tool->reg;
     unsigned each = call->gate != NULL ? CPU_EACH_OF_POOL : CPU_EACH;
-    return turn++ % each == 0 || reg->plugin->measures_all ||
+    return (turn++ & (each - 1)) == 0 || reg->plugin->measures_all ||
            (call->gate != NULL && atomic_load_explicit(&reg->is_long, memory_order_relaxed));
 }
 
@@ -1019,39 +1021,58 @@ static void note_cpu(struct call *call, uint64_t cpu_ns) {
     }
 }
 
+struct call_place *call_places_create(void) {
+    struct call_place *places =
+            aligned_alloc(_Alignof(struct call_place), CALL_PLACES * sizeof *places);
+    if (places != NULL) {
+        memset(places, 0, CALL_PLACES * sizeof *places);
+        for (unsigned i = 0; i < THREAD_SLOTS; i++) {
+            places[i].is_own = true;
+        }
+    }
+    return places;
+}
+
+static struct call_place *own_place(const struct call_host *host) {
+    unsigned slot = thread_slot();
+    return host->places == NULL  ? NULL
+           : slot < THREAD_SLOTS ? &host->places[slot]
+                                 : &host->places[THREAD_SLOTS + shard_here()];
+}
+
 struct call_place *call_host_enter(const struct call_host *host) {
-    struct call_place *place = host->places != NULL ? &host->places[shard_here()] : NULL;
+    struct call_place *place = own_place(host);
     if (place != NULL) {
-        (void)atomic_fetch_add_explicit(&place->uses, 1, memory_order_relaxed);
+        call_place_add(place, &place->uses, 1);
     }
     return place;
 }
 
 uint32_t call_host_uses(const struct call_host *host) {
     uint32_t uses = 0;
-    for (unsigned i = 0; host->places != NULL && i < SHARD_COUNT; i++) {
+    for (unsigned i = 0; host->places != NULL && i < CALL_PLACES; i++) {
         uses += atomic_load_explicit(&host->places[i].uses, memory_order_acquire);
     }
     return uses;
 }
 
-static struct call_place *enter(const struct call_host *host, unsigned here) {
-    struct call_place *place = host->places != NULL ? &host->places[here] : NULL;
+static struct call_place *enter(const struct call_host *host) {
+    struct call_place *place = own_place(host);
     if (place != NULL) {
-        (void)atomic_fetch_add_explicit(&place->calls, 1, memory_order_relaxed);
+        call_place_add(place, &place->calls, 1);
     }
     return place;
 }
 
 static void leave(struct call_place *place) {
     if (place != NULL) {
-        (void)atomic_fetch_sub_explicit(&place->calls, 1, memory_order_relaxed);
+        call_place_add(place, &place->calls, -1);
     }
 }
 
 uint32_t call_running(const struct call_host *host) {
     uint32_t running = 0;
-    for (unsigned i = 0; host->places != NULL && i < SHARD_COUNT; i++) {
+    for (unsigned i = 0; host->places != NULL && i < CALL_PLACES; i++) {
         running += atomic_load_explicit(&host->places[i].calls, memory_order_relaxed);
     }
     return running;
@@ -1060,7 +1081,7 @@ uint32_t call_running(const struct call_host *host) {
 int call_run(struct call *call, const char *arguments, size_t length, struct toolrack_result **ret,
              struct toolrack_error *err) {
     call->here = shard_here();
-    struct call_place *place = enter(call->host, call->here);
+    struct call_place *place = enter(call->host);
     bool is_here = !call_is_isolated(call->tool); /* a worker reports itself what a call used */
     bool measures = is_here && is_measured(call);
     uint64_t cpu_from_ns = measures ? read_cpu() : cpu_seen_ns;

@@ -56,12 +56,27 @@ static inline uint64_t call_time_deadline_ns(const struct call_time *time) {
 /* How often a file may be replaced between reading and copying before its call fails. */
 #define CALL_RENEWED_MAX 8u
 
-/* Calls inside call_run(), for each CPU (base/shard.h). What a place has is right at any time,
- * since the same thread adds and takes away. */
+/* Calls inside call_run(), for each thread that has a slot (base/thread.h), and for each CPU
+ * (base/shard.h) those of other threads. What a place has is right at any time, since the same
+ * thread adds and takes away. A locked operation takes 5 ns, and a call would need four. */
 struct call_place {
     _Alignas(SHARD_ALIGN) atomic_uint calls;
     atomic_uint uses; /* threads inside functions of the host: call_host_enter() */
+    bool is_own;      /* one thread has it */
 };
+#define CALL_PLACES (THREAD_SLOTS + SHARD_COUNT)
+
+static inline void call_place_add(const struct call_place *place, atomic_uint *count, int more) {
+    if (place->is_own) {
+        unsigned now = atomic_load_explicit(count, memory_order_relaxed);
+        atomic_store_explicit(count, now + (unsigned)more, memory_order_release);
+    } else {
+        (void)atomic_fetch_add_explicit(count, (unsigned)more, memory_order_release);
+    }
+}
+
+/** The places of a host, to be freed; NULL when out of memory. */
+struct call_place *call_places_create(void);
 
 /* What calls need from their host. Outlives all calls, except those given up when the host is
  * closed. */
@@ -91,7 +106,7 @@ struct call_host {
     /* A call has ended: called once for each call that found its tool, also if it was refused; on
      * the thread that ends the call, perhaps with locks of the pool held: it must not wait. */
     void (*record)(void *user, const struct call_ending *ending);
-    struct call_place *places; /* SHARD_COUNT of them; NULL: running calls are not counted */
+    struct call_place *places; /* CALL_PLACES of them; NULL: running calls are not counted */
     /* Set once, when the host begins to close: a call on its caller's thread is cancelled by it. */
     atomic_bool closing;
     void *user;
@@ -102,7 +117,7 @@ struct call_host {
 struct call_place *call_host_enter(const struct call_host *host);
 static inline void call_host_leave(struct call_place **place) {
     if (*place != NULL) {
-        (void)atomic_fetch_sub_explicit(&(*place)->uses, 1, memory_order_release);
+        call_place_add(*place, &(*place)->uses, -1);
     }
 }
 #define CALL_HOST_SCOPE(host)                                                               \

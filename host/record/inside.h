@@ -10,18 +10,9 @@
 #include "record/record.h"
 #include "record/subject.h"
 
-/* Why a call has no line. */
-enum record_loss {
-    LOST_LIMIT,     /* there were more in its second than are wanted */
-    LOST_FULL,      /* the rings were full */
-    LOST_UNWRITTEN, /* the store refused it */
-    RECORD_LOSSES
-};
-
-/* What calls without a line, or before they have one, count: for each CPU (base/shard.h). */
+/* For each CPU (base/shard.h). */
 struct record_place {
     _Alignas(SHARD_ALIGN) atomic_uint lines_left; /* that were counted in `logged_ns` */
-    atomic_uint_fast64_t lost[RECORD_LOSSES];
 };
 
 struct record {
@@ -33,6 +24,7 @@ struct record {
     uint64_t line_ns; /* between two lines, by "per_second" */
     _Alignas(SHARD_ALIGN) atomic_uint_fast64_t logged_ns;
     struct record_place places[SHARD_COUNT];
+    atomic_uint_fast64_t lost_unwritten; /* lines that the store refused */
 
     struct lock write_lock; /* held to read the rings and write to the store */
     uint64_t unwritten;     /* lines that could not be written; this and the next two are guarded by

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/subject.h"
 #include "registry/document.h"
 
 static const uint64_t bounds_ns[METER_BOUNDS] = {
@@ -10,11 +11,10 @@ static const uint64_t bounds_ns[METER_BOUNDS] = {
         100000000, 500000000, 1000000000, 5000000000, 10000000000, 30000000000, 60000000000};
 
 struct meter *meter_create(const char *name) {
-    struct meter *meter = aligned_alloc(_Alignof(struct meter), sizeof *meter);
+    struct meter *meter = calloc(1, sizeof *meter);
     if (meter == NULL) {
         return NULL;
     }
-    memset(meter, 0, sizeof *meter);
     meter->name = strdup(name);
     if (meter->name == NULL) {
         free(meter);
@@ -25,37 +25,46 @@ struct meter *meter_create(const char *name) {
 
 void meter_free(struct meter *meter) {
     if (meter != NULL) {
-        shards_finish(&meter->shards);
         free(meter->name);
         free(meter);
     }
 }
 
-void meter_count(struct meter *meter, const struct call_ending *ending) {
-    struct meter_counts *counts =
-            shards_own(&meter->shards, ending->here, &meter->counts, sizeof *counts);
+void meter_add(struct meter *meter, struct subject *subject) {
+    subject->next_of_meter = atomic_load_explicit(&meter->subjects, memory_order_relaxed);
+    atomic_store_explicit(&meter->subjects, subject, memory_order_release);
+}
+
+void meter_count(struct meter_counts *counts, const struct call_ending *ending) {
     unsigned class = 0;
+    if (ending->result == NULL && ending->err->code == TOOLRACK_E_INPUT_REQUIRED) {
+        return;
+    }
     while (class < METER_BOUNDS && ending->duration_ns > bounds_ns[class]) {
         class ++;
     }
-    (void)atomic_fetch_add_explicit(&counts->total_ns, ending->duration_ns, memory_order_relaxed);
-    (void)atomic_fetch_add_explicit(&counts->times[class], 1, memory_order_relaxed);
+    shard_add(&counts->total_ns, ending->duration_ns);
+    shard_add(&counts->times[class], 1);
     if (ending->result == NULL) {
         int code = -(int)ending->err->code;
         unsigned index = code > 0 && code < (int)METER_CODES ? (unsigned)code : 0;
+        uint64_t before = atomic_load_explicit(&counts->errors[index], memory_order_relaxed);
         /* After the call itself: who reads errors first never sees more of them than calls. */
-        (void)atomic_fetch_add_explicit(&counts->errors[index], 1, memory_order_release);
+        atomic_store_explicit(&counts->errors[index], before + 1, memory_order_release);
     }
 }
 
 /* What all CPUs have counted of the errors with a code, or of the calls of a class. */
 static uint64_t sum(const struct meter *meter, size_t offset) {
-    const struct meter_counts *counts;
+    struct subject *subject = atomic_load_explicit(&meter->subjects, memory_order_acquire);
     uint64_t all = 0;
-    for (unsigned at = 0;
-         (counts = shards_next(&meter->shards, (void *)(uintptr_t)&meter->counts, &at)) != NULL;) {
-        const void *count = (const char *)counts + offset;
-        all += atomic_load_explicit((const atomic_uint_fast64_t *)count, memory_order_acquire);
+    for (; subject != NULL; subject = subject->next_of_meter) {
+        const struct tally *tally;
+        for (unsigned at = 0;
+             (tally = shards_next(&subject->shards, &subject->tally, &at)) != NULL;) {
+            const void *count = (const char *)&tally->counts + offset;
+            all += atomic_load_explicit((const atomic_uint_fast64_t *)count, memory_order_acquire);
+        }
     }
     return all;
 }
@@ -66,7 +75,7 @@ static void describe(const struct meter *meter, yyjson_mut_doc *doc, yyjson_mut_
     yyjson_mut_val *errors = yyjson_mut_obj_add_obj(doc, row, "errors");
     for (unsigned i = 0; i < METER_CODES; i++) {
         uint64_t count = sum(meter, offsetof(struct meter_counts, errors) +
-                                            i * sizeof meter->counts.errors[0]);
+                                            i * sizeof(atomic_uint_fast64_t));
         if (count > 0) {
             const char *name = i > 0 ? toolrack_code_name(-(int)i) : "Unknown";
             (void)yyjson_mut_obj_add_uint(doc, errors, name, count);
@@ -75,8 +84,8 @@ static void describe(const struct meter *meter, yyjson_mut_doc *doc, yyjson_mut_
     yyjson_mut_val *times = yyjson_mut_obj_add_arr(doc, row, "times");
     uint64_t calls = 0;
     for (unsigned i = 0; i <= METER_BOUNDS; i++) {
-        uint64_t count = sum(meter, offsetof(struct meter_counts, times) +
-                                            i * sizeof meter->counts.times[0]);
+        uint64_t count =
+                sum(meter, offsetof(struct meter_counts, times) + i * sizeof(atomic_uint_fast64_t));
         (void)yyjson_mut_arr_add_uint(doc, times, count);
         calls += count;
     }

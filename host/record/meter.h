@@ -9,7 +9,6 @@
 #include <stdatomic.h>
 #include <yyjson.h>
 
-#include "base/shard.h"
 #include "call/call.h"
 
 /* Names that have a meter of their own: those that are called first. All others share one. */
@@ -19,18 +18,20 @@
 /* Codes of errors, by their negative number; 0 is for any other. */
 #define METER_CODES     16u
 
-/* For each CPU. */
+/* A part of a subject's tally (subject.h), so that a call holds one shard for all that it counts.
+ */
 struct meter_counts {
-    _Alignas(SHARD_ALIGN) atomic_uint_fast64_t total_ns;
+    atomic_uint_fast64_t total_ns;
     atomic_uint_fast64_t times[METER_BOUNDS + 1]; /* calls of each class: their sum is all calls */
     atomic_uint_fast64_t errors[METER_CODES];
 };
 
+struct subject;
+
 struct meter {
     struct meter *next;
-    char *name; /* "": of all that have none of their own */
-    struct shards shards;
-    struct meter_counts counts; /* the first shard */
+    char *name;                         /* "": of all that have none of their own */
+    _Atomic(struct subject *) subjects; /* those of its name, whose counts it adds up */
 };
 
 /** NULL when out of memory. */
@@ -38,8 +39,11 @@ struct meter *meter_create(const char *name);
 /** NULL is ignored. */
 void meter_free(struct meter *meter);
 
-/** Count a call that has ended. [any-thread] */
-void meter_count(struct meter *meter, const struct call_ending *ending);
+/** Add a subject, which stays as long as the meter is read. Caller holds the record's lock. */
+void meter_add(struct meter *meter, struct subject *subject);
+
+/** Count a call that has ended, unless it goes on in another call, which counts. [any-thread] */
+void meter_count(struct meter_counts *counts, const struct call_ending *ending);
 
 /** Add the meters of a list as `tools`, and the bounds of the times as `bounds_ns`. [any-thread] */
 void meters_describe(const struct meter *first, yyjson_mut_doc *doc, yyjson_mut_val *root);

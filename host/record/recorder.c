@@ -94,6 +94,9 @@ static struct subject *find_subject(struct record *record, struct toolrack_tool 
         subject = STEAL(made);
         subject->next = record->subjects;
         record->subjects = subject;
+        if (is_tool) {
+            meter_add(subject->meter, subject);
+        }
     }
     atomic_store_explicit(&tool->reg->subject, subject, memory_order_release);
     return subject;
@@ -151,21 +154,11 @@ static bool is_logged(struct record *record, struct subject *subject,
            ends_failures;
 }
 
-static void count_only(struct record *record, struct subject *subject,
-                       const struct call_ending *ending, enum record_loss why) {
+static void end_unlogged(struct subject *subject, const struct call_ending *ending,
+                         enum subject_loss why) {
     struct figures figures;
     line_measure(ending, &figures);
-    subject_count(subject, ending->here, &figures, false);
-    (void)atomic_fetch_add_explicit(&record->places[ending->here].lost[why], 1,
-                                    memory_order_relaxed);
-}
-
-/* What goes on in another call counts there. */
-static void meter(struct subject *subject, const struct call_ending *ending) {
-    bool goes_on = ending->result == NULL && ending->err->code == TOOLRACK_E_INPUT_REQUIRED;
-    if (subject->meter != NULL && !goes_on) {
-        meter_count(subject->meter, ending);
-    }
+    subject_end_unlogged(subject, ending, &figures, why);
 }
 
 void record_note(struct record *record, const struct call_ending *ending) {
@@ -175,9 +168,8 @@ void record_note(struct record *record, const struct call_ending *ending) {
     if (subject == NULL && (subject = find_subject(record, ending->tool)) == NULL) {
         return;
     }
-    meter(subject, ending);
     if (!is_logged(record, subject, ending)) {
-        count_only(record, subject, ending, LOST_LIMIT);
+        end_unlogged(subject, ending, LOST_LIMIT);
         return;
     }
     struct line_strings strings;
@@ -192,11 +184,12 @@ void record_note(struct record *record, const struct call_ending *ending) {
         line = ring_reserve(ring, sizeof *line + strings.size);
     }
     if (line == NULL) {
-        count_only(record, subject, ending, LOST_FULL);
+        end_unlogged(subject, ending, LOST_FULL);
         return;
     }
     line_fill(line, subject, ending, &strings);
     ring_commit(line, sizeof *line + strings.size);
+    subject_end(subject, ending);
     int state = atomic_load(&record->source.state);
     if (state == STORE_WRITER_EMPTY || (state == STORE_WRITER_GATHERING && is_filling(ring))) {
         store_writer_wake(&record->source, state == STORE_WRITER_GATHERING);
@@ -233,7 +226,7 @@ static void batch_finish(struct batch *batch) {
 static void take_line(struct batch *batch, const struct line *line) {
     struct subject *subject = line->subject;
     struct store_call *call = &batch->calls[batch->count++];
-    subject_count(subject, shard_here(), &line->figures, true);
+    subject_count(subject, shard_here(), &line->figures);
     *call = line_read(line, batch->wall_ns, &batch->arena, &batch->no_memory);
     if (!line->figures.hindered && !line->figures.is_uncounted) {
         batch->outcomes[batch->outcome_count++] = (struct health_outcome){
@@ -396,7 +389,7 @@ static int write_batch(struct record *record, bool *ret_more, struct toolrack_er
     int code = write_rows(&record->options, &batch, err);
     tell(record, &batch, code, err);
     if (code < 0) {
-        (void)atomic_fetch_add(&record->places[0].lost[LOST_UNWRITTEN],
+        (void)atomic_fetch_add(&record->lost_unwritten,
                                record->options.keeps_lines ? batch.count : 0);
         give_statistics_back(&batch);
         return code;
@@ -436,20 +429,15 @@ void record_read_unwritten(struct record *record,
 
 void record_describe(struct record *record, yyjson_mut_doc *doc, yyjson_mut_val *root) {
     OBJECT_CHECK(record, RECORD_MAGIC);
-    static const char *const losses[] = {
-            [LOST_LIMIT] = "limit", [LOST_FULL] = "full", [LOST_UNWRITTEN] = "unwritten"};
     lock_take(&record->lock);
     const struct meter *first = record->meters; /* those added later come before it */
+    struct subject *subjects = record->subjects;
     lock_release(&record->lock);
     meters_describe(first, doc, root);
     yyjson_mut_val *lost = yyjson_mut_obj_add_obj(doc, root, "unlogged");
-    for (size_t i = 0; i < RECORD_LOSSES; i++) {
-        uint64_t sum = 0;
-        for (size_t k = 0; k < SHARD_COUNT; k++) {
-            sum += atomic_load(&record->places[k].lost[i]);
-        }
-        (void)yyjson_mut_obj_add_uint(doc, lost, losses[i], sum);
-    }
+    (void)yyjson_mut_obj_add_uint(doc, lost, "limit", subjects_lost(subjects, LOST_LIMIT));
+    (void)yyjson_mut_obj_add_uint(doc, lost, "full", subjects_lost(subjects, LOST_FULL));
+    (void)yyjson_mut_obj_add_uint(doc, lost, "unwritten", atomic_load(&record->lost_unwritten));
 }
 
 /* -------------------------------------------------------------------- life */

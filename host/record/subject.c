@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "schema/secret.h"
@@ -56,79 +55,70 @@ bool subject_is_same(const struct subject *a, const struct subject *b) {
 
 /* ------------------------------------------------------------------- count */
 
-/* A locked operation for each sum was a tenth of a call: now there is one, to hold the tally. Who
- * holds one has nothing else to do than to count, and may still be preempted by a call on its CPU.
- */
-static bool try_hold(struct tally *tally) {
-    return !atomic_exchange_explicit(&tally->is_held, true, memory_order_acquire);
-}
-
-static void release(struct tally *tally) {
-    atomic_store_explicit(&tally->is_held, false, memory_order_release);
-}
-
-/* Let who holds a tally go on, also where this thread has the higher priority. */
-static void wait_a_moment(void) {
-    (void)nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
-}
-
-/* The tally of a CPU; another one where that is held. */
 static struct tally *hold_any(struct subject *subject, unsigned here) {
-    for (unsigned tried = 0;; tried++) {
-        struct tally *tally = shards_own(&subject->shards, (here + tried) % SHARD_COUNT,
-                                         &subject->tally, sizeof *tally);
-        if (try_hold(tally)) {
-            return tally;
-        }
-        if (tried >= SHARD_COUNT) {
-            wait_a_moment();
-        }
-    }
+    return shards_hold(&subject->shards, here, &subject->tally, sizeof subject->tally);
 }
 
-static void hold(struct tally *tally) {
-    while (!try_hold(tally)) {
-        wait_a_moment();
-    }
-}
-
-static void add(atomic_uint_fast64_t *sum, uint64_t more) {
-    uint64_t now = atomic_load_explicit(sum, memory_order_relaxed);
-    atomic_store_explicit(sum, now + more, memory_order_relaxed);
-}
-
-static void raise(atomic_uint_fast64_t *largest, uint64_t value) {
-    if (value > atomic_load_explicit(largest, memory_order_relaxed)) {
-        atomic_store_explicit(largest, value, memory_order_relaxed);
-    }
-}
-
-void subject_count(struct subject *subject, unsigned here, const struct figures *figures,
-                   bool logged) {
+static void add_figures(struct tally *tally, const struct figures *figures) {
     if (figures->is_uncounted) {
         return;
     }
-    struct tally *tally = hold_any(subject, here);
-    add(&tally->failures, figures->code < 0);
-    add(&tally->hindered, figures->hindered);
-    add(&tally->unlogged, !logged);
-    add(&tally->total_ns, figures->duration_ns);
-    raise(&tally->max_ns, figures->duration_ns);
+    shard_add(&tally->failures, figures->code < 0);
+    shard_add(&tally->hindered, figures->hindered);
+    shard_add(&tally->total_ns, figures->duration_ns);
+    shard_raise(&tally->max_ns, figures->duration_ns);
     if (figures->cost.cpu_ns != CALL_UNMEASURED) {
-        add(&tally->cpu_calls, 1);
-        add(&tally->cpu_ns, figures->cost.cpu_ns);
+        shard_add(&tally->cpu_calls, 1);
+        shard_add(&tally->cpu_ns, figures->cost.cpu_ns);
     }
     if (figures->cost.memory != CALL_UNMEASURED) {
-        add(&tally->memory_calls, 1);
-        add(&tally->memory, figures->cost.memory);
+        shard_add(&tally->memory_calls, 1);
+        shard_add(&tally->memory, figures->cost.memory);
     }
-    add(&tally->bytes_in, figures->bytes_in);
-    add(&tally->bytes_out, figures->bytes_out);
-    raise(&tally->first_ns, ~figures->started_ns);
-    raise(&tally->last_ns, figures->started_ns);
-    add(&tally->times[store_time_bucket(figures->duration_ns)], 1);
-    add(&tally->calls, 1);
-    release(tally);
+    shard_add(&tally->bytes_in, figures->bytes_in);
+    shard_add(&tally->bytes_out, figures->bytes_out);
+    shard_raise(&tally->first_ns, ~figures->started_ns);
+    shard_raise(&tally->last_ns, figures->started_ns);
+    shard_add(&tally->times[store_time_bucket(figures->duration_ns)], 1);
+    shard_add(&tally->calls, 1);
+}
+
+void subject_count(struct subject *subject, unsigned here, const struct figures *figures) {
+    struct tally *tally = hold_any(subject, here);
+    add_figures(tally, figures);
+    shard_release(&tally->hold);
+}
+
+void subject_end(struct subject *subject, const struct call_ending *ending) {
+    struct tally *tally = hold_any(subject, ending->here);
+    if (subject->meter != NULL) {
+        meter_count(&tally->counts, ending);
+    }
+    shard_release(&tally->hold);
+}
+
+void subject_end_unlogged(struct subject *subject, const struct call_ending *ending,
+                          const struct figures *figures, enum subject_loss why) {
+    struct tally *tally = hold_any(subject, ending->here);
+    if (subject->meter != NULL) {
+        meter_count(&tally->counts, ending);
+    }
+    add_figures(tally, figures);
+    shard_add(&tally->unlogged, !figures->is_uncounted);
+    shard_add(&tally->lost[why], 1);
+    shard_release(&tally->hold);
+}
+
+uint64_t subjects_lost(struct subject *first, enum subject_loss why) {
+    uint64_t sum = 0;
+    for (struct subject *subject = first; subject != NULL; subject = subject->next) {
+        struct tally *tally;
+        for (unsigned at = 0;
+             (tally = shards_next(&subject->shards, &subject->tally, &at)) != NULL;) {
+            sum += atomic_load_explicit(&tally->lost[why], memory_order_relaxed);
+        }
+    }
+    return sum;
 }
 
 static uint64_t take(atomic_uint_fast64_t *sum) {
@@ -192,9 +182,9 @@ struct store_statistics subject_take(struct subject *subject, struct arena *aren
     struct tally *tally;
     struct store_time *times = arena_alloc(arena, STORE_TIME_BUCKETS * sizeof *times);
     for (unsigned at = 0; (tally = next_tally(subject, &at)) != NULL;) {
-        hold(tally);
+        shard_wait_hold(&tally->hold);
         take_tally(tally, &taken, times != NULL ? counts : NULL, &first_ns, &last_ns);
-        release(tally);
+        shard_release(&tally->hold);
     }
     first_ns = first_ns < last_ns ? first_ns : last_ns;
     taken.last_ms = (wall_ns + (int64_t)last_ns) / CLOCK_NS_PER_MS;
@@ -211,25 +201,25 @@ struct store_statistics subject_take(struct subject *subject, struct arena *aren
 void subject_give_back(struct subject *subject, const struct store_statistics *taken,
                        int64_t wall_ns) {
     struct tally *tally = &subject->tally;
-    hold(tally);
-    add(&tally->failures, taken->failures);
-    add(&tally->hindered, taken->hindered);
-    add(&tally->unlogged, taken->unlogged);
-    add(&tally->total_ns, taken->total_ns);
-    raise(&tally->max_ns, taken->max_ns);
-    add(&tally->cpu_calls, taken->cpu_calls);
-    add(&tally->cpu_ns, taken->cpu_ns);
-    add(&tally->memory_calls, taken->memory_calls);
-    add(&tally->memory, taken->memory);
-    add(&tally->bytes_in, taken->bytes_in);
-    add(&tally->bytes_out, taken->bytes_out);
-    raise(&tally->first_ns, ~(uint64_t)(taken->first_ms * CLOCK_NS_PER_MS - wall_ns));
-    raise(&tally->last_ns, (uint64_t)(taken->last_ms * CLOCK_NS_PER_MS - wall_ns));
+    shard_wait_hold(&tally->hold);
+    shard_add(&tally->failures, taken->failures);
+    shard_add(&tally->hindered, taken->hindered);
+    shard_add(&tally->unlogged, taken->unlogged);
+    shard_add(&tally->total_ns, taken->total_ns);
+    shard_raise(&tally->max_ns, taken->max_ns);
+    shard_add(&tally->cpu_calls, taken->cpu_calls);
+    shard_add(&tally->cpu_ns, taken->cpu_ns);
+    shard_add(&tally->memory_calls, taken->memory_calls);
+    shard_add(&tally->memory, taken->memory);
+    shard_add(&tally->bytes_in, taken->bytes_in);
+    shard_add(&tally->bytes_out, taken->bytes_out);
+    shard_raise(&tally->first_ns, ~(uint64_t)(taken->first_ms * CLOCK_NS_PER_MS - wall_ns));
+    shard_raise(&tally->last_ns, (uint64_t)(taken->last_ms * CLOCK_NS_PER_MS - wall_ns));
     for (uint32_t i = 0; i < taken->time_count; i++) {
-        add(&tally->times[taken->times[i].bucket], taken->times[i].count);
+        shard_add(&tally->times[taken->times[i].bucket], taken->times[i].count);
     }
-    add(&tally->calls, taken->calls);
-    release(tally);
+    shard_add(&tally->calls, taken->calls);
+    shard_release(&tally->hold);
 }
 
 void subject_is_written(struct subject *subject) {

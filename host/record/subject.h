@@ -29,10 +29,17 @@ struct figures {
     bool is_uncounted; /* logged only: it goes on in another call, or is none of a tool */
 };
 
-/* The statistics of a tool's calls since the last write, for each CPU. Changed by the thread that
- * reads the rings, and by a call that has no line: by one at a time, which holds it. */
+/* Why a call has no line. */
+enum subject_loss {
+    LOST_LIMIT, /* there were more in its second than are wanted */
+    LOST_FULL,  /* the rings were full */
+    SUBJECT_LOSSES
+};
+
+/* What is counted of a tool's calls, for each CPU, under its hold. The statistics are those since
+ * the last write; the thread that reads the rings adds to them, and a call that has no line. */
 struct tally {
-    _Alignas(SHARD_ALIGN) atomic_bool is_held;
+    _Alignas(SHARD_ALIGN) struct shard_hold hold;
     atomic_uint_fast64_t calls;
     atomic_uint_fast64_t failures;
     atomic_uint_fast64_t hindered;
@@ -48,6 +55,9 @@ struct tally {
     atomic_uint_fast64_t first_ns; /* of the monotonic clock, inverted: so that 0 is no call */
     atomic_uint_fast64_t last_ns;
     atomic_uint_fast64_t times[STORE_TIME_BUCKETS];
+    /* Since the host was opened. */
+    atomic_uint_fast64_t lost[SUBJECT_LOSSES];
+    struct meter_counts counts; /* for its meter */
 };
 
 /* The members that each call reads come first; the tallies, which change all the time, are in other
@@ -57,7 +67,8 @@ struct subject {
     yyjson_doc *result_schema; /* the same */
     struct meter *meter;       /* of the tool's name; NULL: of what is no tool */
     struct subject *next;
-    char *tool; /* the allocation that contains all three strings */
+    struct subject *next_of_meter; /* set before the meter has it */
+    char *tool;                    /* the allocation that contains all three strings */
     const char *version;
     const char *plugin; /* its identity */
     char *last_error;   /* a JSON object to write, or NULL; guarded by the record's write_lock */
@@ -75,10 +86,16 @@ CLEANUP_DEFINE(struct subject, subject_free)
 /** Whether both are about the same version of the same tool, with the same secrets. [any-thread] */
 bool subject_is_same(const struct subject *a, const struct subject *b);
 
-/** Count a call.
+/** Add a call that has a line to the statistics.
  * @param here  as of shard_here() [any-thread] */
-void subject_count(struct subject *subject, unsigned here, const struct figures *figures,
-                   bool logged);
+void subject_count(struct subject *subject, unsigned here, const struct figures *figures);
+/** Count a call that has ended and has a line. [any-thread] */
+void subject_end(struct subject *subject, const struct call_ending *ending);
+/** Count one that has none, and add it to the statistics. [any-thread] */
+void subject_end_unlogged(struct subject *subject, const struct call_ending *ending,
+                          const struct figures *figures, enum subject_loss why);
+/** How many calls had no line, of a list of subjects. [any-thread] */
+uint64_t subjects_lost(struct subject *first, enum subject_loss why);
 
 /** Whether calls were counted that were not taken yet. [any-thread] */
 bool subject_has_calls(struct subject *subject);

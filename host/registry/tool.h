@@ -46,7 +46,8 @@ struct subject; /* of host/record; opaque here */
 
 /* What is counted of its calls, for each CPU. */
 struct registration_counts {
-    _Alignas(SHARD_ALIGN) atomic_uint_fast64_t calls;
+    _Alignas(SHARD_ALIGN) struct shard_hold hold;
+    atomic_uint_fast64_t calls;
     atomic_uint_fast64_t failures;
     atomic_uint_fast64_t total_ns;
     atomic_uint_fast64_t max_ns;
@@ -204,17 +205,12 @@ static inline bool registration_is_free(const struct registration *reg) {
 static inline void registration_record(struct registration *reg, unsigned here, bool failed,
                                        uint64_t ns) {
     struct registration_counts *counts =
-            shards_own(&reg->shards, here, &reg->counts, sizeof *counts);
-    atomic_fetch_add_explicit(&counts->calls, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&counts->total_ns, ns, memory_order_relaxed);
-    if (failed) {
-        atomic_fetch_add_explicit(&counts->failures, 1, memory_order_relaxed);
-    }
-    uint_fast64_t max = atomic_load_explicit(&counts->max_ns, memory_order_relaxed);
-    while (ns > max &&
-           !atomic_compare_exchange_weak_explicit(&counts->max_ns, &max, ns, memory_order_relaxed,
-                                                  memory_order_relaxed)) {
-    }
+            shards_hold(&reg->shards, here, &reg->counts, sizeof *counts);
+    shard_add(&counts->calls, 1);
+    shard_add(&counts->total_ns, ns);
+    shard_add(&counts->failures, failed);
+    shard_raise(&counts->max_ns, ns);
+    shard_release(&counts->hold);
 }
 
 /** Note whether a run was short. [any-thread] */

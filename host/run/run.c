@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -19,7 +20,7 @@ void run_init(struct run *run, const struct run_host *host, void *memory, size_t
     run->base.api = &run_api;
     run->host = host;
     run->context = (struct run_context){0};
-    run->deadline_ns = 0;
+    atomic_init(&run->deadline_ns, 0); /* nobody else has it yet */
     arena_init(&run->arena, memory, size);
     run->arena.size_max = RUN_MEMORY_MAX;
     run->arguments_text = NULL;
