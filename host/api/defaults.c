@@ -65,10 +65,12 @@ static void note(struct toolrack *host, const struct store_default *chosen, cons
 }
 
 int defaults_set(struct toolrack *host, const char *name, const char *version, const char *identity,
-                 const char *who, struct toolrack_error *err) {
+                 const char *who, const struct store_shared_order *order,
+                 struct toolrack_error *err) {
     const struct selector of = {.name = name, .name_length = strlen(name), .version = version};
-    struct keeping keeping = {.store = host->store,
-                              .chosen = {.tool = name, .version = version, .identity = identity}};
+    struct keeping keeping = {
+            .store = host->store,
+            .chosen = {.tool = name, .version = version, .identity = identity, .order = order}};
     struct hosts_telling telling;
     follow_begin(host, &telling);
     int code =
@@ -83,7 +85,7 @@ int defaults_set(struct toolrack *host, const char *name, const char *version, c
 /* The name goes back to its owner. */
 static int reset(struct toolrack *host, const char *name, const char *who,
                  struct toolrack_error *err) {
-    int code = defaults_set(host, name, NULL, NULL, who, err);
+    int code = defaults_set(host, name, NULL, NULL, who, NULL, err);
     if (code == 0) {
         life_settle_name(host->life, name);
     }
@@ -128,7 +130,7 @@ int toolrack_set_default(struct toolrack *host, const char *name, const char *ve
     }
     /* The version as written by the tool. */
     return tool != NULL
-                   ? defaults_set(host, name, toolrack_tool_version(tool), NULL, who, err)
+                   ? defaults_set(host, name, toolrack_tool_version(tool), NULL, who, NULL, err)
                    : follow_not_found(host, registry_not_found(host->registry, selector.data, err),
                                       err);
 }

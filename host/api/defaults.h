@@ -3,14 +3,17 @@
 
 #include <yyjson.h>
 
+#include "store/shared.h"
 #include "toolrack/toolrack.h"
 
 /** Store a default version and make it the default; NULL removes it.
  * @param identity  of the plugin that has the name (store/defaults.h); NULL: not chosen
  * @param who       as host_who()
+ * @param order     NULL: a person's decision here (store/shared.h)
  * @return 0; a code of the store; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int defaults_set(struct toolrack *host, const char *name, const char *version, const char *identity,
-                 const char *who, struct toolrack_error *err);
+                 const char *who, const struct store_shared_order *order,
+                 struct toolrack_error *err);
 
 /** Check that the defaults can be read from the store. A default without a valid version is logged.
  * @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY. */

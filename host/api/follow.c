@@ -23,6 +23,7 @@ int follow_end(struct toolrack *host, struct hosts_telling *telling, enum hosts_
         return code;
     }
     hosts_end(host->hosts, telling, change);
+    host_decided(host);
     return 0;
 }
 
@@ -101,6 +102,7 @@ bool follow_decisions(void *user) {
     if (code == 0 && permit_withholds(host->permit)) {
         code = permit_admit(host->permit, &err);
     }
+    host_decided(host);
     return report(host, code, &err) && is_followed;
 }
 

@@ -5,6 +5,7 @@
  *   defaults.c     default versions of tools
  *   follow.c       decisions of other hosts, and telling them of own decisions
  *   hosts.c        joining other hosts by NATS
+ *   share.c        carrying out what the hosts of a group have decided
  *   install.c      packages: install, update, go back, remove
  *   owners.c       which plugin has a tool's name
  *   list.c         lists of tools and refusals
@@ -135,6 +136,15 @@ void host_plugin_event(void *user, enum toolrack_event_kind kind, struct plugin 
 
 /** Take those out of a list that are not to be kept. (list.c) */
 void tools_keep(struct toolrack_tools *tools, bool (*is_kept)(const struct toolrack_tool *tool));
+
+/** Store a setting, put it into effect and tell the other hosts of the state folder. (manage.c)
+ * @return as toolrack_set_enabled() */
+int host_set(struct toolrack *host, const struct store_setting *setting, const char *who,
+             struct toolrack_error *err);
+
+/** Something was decided in this state folder: the group of hosts is told, if this one has joined
+ * any. (hosts.c) [any-thread] */
+void host_decided(struct toolrack *host);
 
 /* A plugin in memory that is registered. */
 struct host_registering {

@@ -7,6 +7,7 @@
 
 #include "api/host.h"
 #include "api/hosts.h"
+#include "api/share.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "registry/text.h"
@@ -95,6 +96,22 @@ static int add_tool(void *user, const struct tr_tool *tool, const struct run_ser
 static void remove_tool(void *user, const char *name, uint64_t uid) {
     const struct joined *joined = user;
     (void)registry_remove_of_name(joined->host->registry, name, uid, NULL);
+}
+
+static bool digest_of(void *user, const char *selector, char ret[ANNOUNCE_DIGEST_ROOM]) {
+    const struct joined *joined = user;
+    return share_digest(joined->host, selector, ret);
+}
+
+static int carry_out(void *user, const struct decision *decision,
+                     const struct store_shared_order *order, struct toolrack_error *err) {
+    const struct joined *joined = user;
+    return share_carry_out(joined->host, decision, order, err);
+}
+
+static void overruled(void *user, const struct decision *loser, const struct decision *winner) {
+    const struct joined *joined = user;
+    share_note_overruled(joined->host, loser, winner);
 }
 
 /* A toolrack_listener. */
@@ -197,7 +214,11 @@ static int fill(struct joined *joined, const struct toolrack_join_options *given
             .let_go = toolrack_call_unref,
             .running = running,
             .add = add_tool,
-            .remove = remove_tool};
+            .remove = remove_tool,
+            .store = host->store,
+            .digest = digest_of,
+            .carry_out = carry_out,
+            .overruled = overruled};
     if (!keep(joined, &ret->url, "nats://127.0.0.1:4222") ||
         !keep(joined, &ret->group, "default") ||
         !keep(joined, &ret->name, name[0] != '\0' ? name : "host") ||
@@ -225,6 +246,13 @@ void joined_destroy(struct joined *joined) {
 static struct joined *present(struct toolrack *host) {
     struct joined *joined = atomic_load(&host->joined);
     return joined != NULL && !joined->is_left ? joined : NULL;
+}
+
+void host_decided(struct toolrack *host) {
+    struct joined *joined = present(host);
+    if (joined != NULL) {
+        member_decided(joined->member);
+    }
 }
 
 int toolrack_join(struct toolrack *host, const struct toolrack_join_options *options,

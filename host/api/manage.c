@@ -89,8 +89,15 @@ static void note_setting(struct toolrack *host, const struct toolrack_tool *tool
                                          .why = setting->has_priority ? why : NULL});
 }
 
-static int set(struct toolrack *host, const struct store_setting *setting, const char *who,
-               struct toolrack_error *err) {
+/* Nothing is set for this selector any more. */
+static int clear(struct toolrack *host, const struct store_setting *setting,
+                 struct toolrack_error *err) {
+    int code = store_keep_setting(host->store, setting, NULL, 0, err);
+    return code < 0 ? code : permit_follow(host->permit, err);
+}
+
+int host_set(struct toolrack *host, const struct store_setting *setting, const char *who,
+             struct toolrack_error *err) {
     int code = registry_check_exact(setting->selector, err);
     if (code < 0) {
         return code;
@@ -104,14 +111,16 @@ static int set(struct toolrack *host, const struct store_setting *setting, const
     struct keeping keeping = {.store = host->store, .setting = *setting};
     struct hosts_telling telling;
     follow_begin(host, &telling);
-    code = registry_set(host->registry,
-                        &(struct registry_setting){.of = selector_parse(setting->selector),
-                                                   .has_enabled = setting->has_enabled,
-                                                   .enabled = setting->enabled,
-                                                   .has_priority = setting->has_priority,
-                                                   .priority = setting->priority},
-                        keep, &keeping, err);
-    if (code == 0) {
+    code = setting->clears ? clear(host, setting, err)
+                           : registry_set(host->registry,
+                                          &(struct registry_setting){
+                                                  .of = selector_parse(setting->selector),
+                                                  .has_enabled = setting->has_enabled,
+                                                  .enabled = setting->enabled,
+                                                  .has_priority = setting->has_priority,
+                                                  .priority = setting->priority},
+                                          keep, &keeping, err);
+    if (code == 0 && !setting->clears) {
         note_setting(host, tool, setting, who);
     }
     return follow_end(host, &telling, HOSTS_DECISION, code);
@@ -120,15 +129,16 @@ static int set(struct toolrack *host, const struct store_setting *setting, const
 int toolrack_set_enabled(struct toolrack *host, const char *name, bool enabled, const char *who,
                          struct toolrack_error *err) {
     HOST_SCOPE(host);
-    return set(host,
-               &(struct store_setting){.selector = name, .has_enabled = true, .enabled = enabled},
-               who, err);
+    return host_set(
+            host,
+            &(struct store_setting){.selector = name, .has_enabled = true, .enabled = enabled}, who,
+            err);
 }
 
 int toolrack_set_priority(struct toolrack *host, const char *name, int priority, const char *who,
                           struct toolrack_error *err) {
     HOST_SCOPE(host);
-    return set(
+    return host_set(
             host,
             &(struct store_setting){.selector = name, .has_priority = true, .priority = priority},
             who, err);

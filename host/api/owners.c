@@ -151,7 +151,7 @@ int toolrack_set_default_plugin(struct toolrack *host, const char *name, const c
             return code;
         }
     }
-    int code = defaults_set(host, name, version, identity, who, err);
+    int code = defaults_set(host, name, version, identity, who, NULL, err);
     if (code == 0) {
         life_settle_name(host->life, name);
     }

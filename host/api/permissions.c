@@ -7,7 +7,7 @@ int toolrack_grant(struct toolrack *host, const char *name, uint64_t seconds, co
     HOST_SCOPE(host);
     struct hosts_telling telling;
     follow_begin(host, &telling);
-    int code = permit_grant(host->permit, name, seconds, host_who(host, who), err);
+    int code = permit_grant(host->permit, name, seconds, host_who(host, who), NULL, err);
     bool is_renewed = code == 0 && life_renew_covered(host->life, name);
     code = follow_end(host, &telling, is_renewed ? HOSTS_CONTENT : HOSTS_DECISION, code);
     return follow_not_found(host, code, err);
@@ -47,7 +47,7 @@ int toolrack_revoke(struct toolrack *host, const char *name, const char *who,
     struct hosts_telling telling;
     follow_begin(host, &telling);
     int code = follow_end(host, &telling, HOSTS_DECISION,
-                          permit_revoke(host->permit, name, host_who(host, who), err));
+                          permit_revoke(host->permit, name, host_who(host, who), NULL, err));
     return follow_not_found(host, code, err);
 }
 

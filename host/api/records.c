@@ -37,8 +37,9 @@ int toolrack_mark(struct toolrack *host, enum toolrack_mark mark, const char *na
     HOST_SCOPE(host);
     struct hosts_telling telling;
     follow_begin(host, &telling);
-    int code = follow_end(host, &telling, HOSTS_DECISION,
-                          choose_mark(host->choose, mark, name, on, why, host_who(host, who), err));
+    int code = follow_end(
+            host, &telling, HOSTS_DECISION,
+            choose_mark(host->choose, mark, name, on, why, host_who(host, who), NULL, err));
     return follow_not_found(host, code, err);
 }
 

@@ -61,13 +61,15 @@ void choose_destroy(struct choose *choose);
  * looks something up never waits for it. [any-thread] */
 void choose_follow(const struct choose *choose);
 
-/* The same as the functions of records.h with these names. [any-thread] */
+/* The same as the functions of records.h with these names; `order` NULL is a person's decision here
+ * (store/shared.h). [any-thread] */
 int choose_recommend(const struct choose *choose, const struct toolrack_recommend_options *options,
                      struct toolrack_text **ret, struct toolrack_error *err);
 int choose_feedback(const struct choose *choose, const char *name, bool good, uint64_t call,
                     const char *who, struct toolrack_error *err);
 int choose_mark(const struct choose *choose, enum toolrack_mark mark, const char *name, bool on,
-                const char *why, const char *who, struct toolrack_error *err);
+                const char *why, const char *who, const struct store_shared_order *order,
+                struct toolrack_error *err);
 int choose_marked(const struct choose *choose, enum toolrack_mark mark, struct toolrack_text **ret,
                   struct toolrack_error *err);
 

@@ -150,7 +150,8 @@ static int put_on_list(const struct choose *choose, const struct store_mark *mar
 }
 
 int choose_mark(const struct choose *choose, enum toolrack_mark mark, const char *name, bool on,
-                const char *why, const char *who, struct toolrack_error *err) {
+                const char *why, const char *who, const struct store_shared_order *order,
+                struct toolrack_error *err) {
     CLEANUP(arena_finish) struct arena arena;
     arena_init(&arena, NULL, 0);
     int code = registry_check_exact(name, err);
@@ -166,10 +167,12 @@ int choose_mark(const struct choose *choose, enum toolrack_mark mark, const char
                                    .list = list_of(mark),
                                    .since_ms = clock_wall_ms(),
                                    .who = who,
-                                   .why = why};
+                                   .why = why,
+                                   .order = order};
     code = new.selector == NULL ? error_oom(err)
            : on                 ? put_on_list(choose, &new, &arena, err)
-                                : store_unmark(choose->options.store, new.list, new.selector, err);
+                                : store_unmark(choose->options.store, new.list, new.selector, order,
+                                               err);
     if (code == 0) {
         note_mark(choose, &new, tool, on);
     }

@@ -249,6 +249,7 @@ struct keeping {
     const struct store_approval *approval;
     const char *withdrawn; /* a selector: nothing is added, the selected decisions are removed */
     bool keeps_pins;       /* but not the pins */
+    const struct store_shared_order *order; /* of what is withdrawn */
 };
 
 /* A decision that was written is valid even if its effect cannot be read: then nothing is granted.
@@ -257,10 +258,11 @@ static int keep_and_read(void *user, struct toolrack_tool *const *tools, size_t 
                          struct toolrack_error *err) {
     const struct keeping *keeping = user;
     struct store *store = keeping->permit->options.store;
-    int code = keeping->withdrawn != NULL ? store_withdraw(store, keeping->withdrawn,
-                                                           keeping->keeps_pins, clock_wall_s(), err)
-                                          : store_consent(store, keeping->pins, keeping->pin_count,
-                                                          keeping->grant, keeping->approval, err);
+    int code = keeping->withdrawn != NULL
+                       ? store_withdraw(store, keeping->withdrawn, keeping->keeps_pins,
+                                        clock_wall_s(), keeping->order, err)
+                       : store_consent(store, keeping->pins, keeping->pin_count, keeping->grant,
+                                       keeping->approval, err);
     if (code == 0) {
         struct toolrack_error unheard;
         (void)read_standing(keeping->permit, tools, count, true, &unheard);
@@ -329,7 +331,8 @@ int consent_approve(struct permit *permit, struct toolrack_tool *tool, const cha
 }
 
 int consent_withdraw(struct permit *permit, const char *selector, const char *name, bool keeps_pins,
-                     struct toolrack_error *err) {
-    struct keeping keeping = {.permit = permit, .withdrawn = selector, .keeps_pins = keeps_pins};
+                     const struct store_shared_order *order, struct toolrack_error *err) {
+    struct keeping keeping = {
+            .permit = permit, .withdrawn = selector, .keeps_pins = keeps_pins, .order = order};
     return review(permit, name, keep_and_read, &keeping, err);
 }

@@ -47,6 +47,7 @@ int consent_approve(struct permit *permit, struct toolrack_tool *tool, const cha
 
 /** Withdraw the grants and approvals that a selector of a name selects, and unless `keeps_pins`
  * what the tools were then.
+ * @param order  NULL: a person's decision
  * @return 0; TOOLRACK_E_NOT_FOUND; a code of the store; TOOLRACK_E_NO_MEMORY. [any-thread] */
 int consent_withdraw(struct permit *permit, const char *selector, const char *name, bool keeps_pins,
-                     struct toolrack_error *err);
+                     const struct store_shared_order *order, struct toolrack_error *err);

@@ -106,7 +106,7 @@ static void note_granted(struct permit *permit, const struct selected *selected,
 }
 
 int permit_grant(struct permit *permit, const char *name, uint64_t seconds, const char *who,
-                 struct toolrack_error *err) {
+                 const struct store_shared_order *order, struct toolrack_error *err) {
     CLEANUP(selected_finish) struct selected selected = {0};
     int code = select_tools(permit, name, &selected, err);
     if (code < 0) {
@@ -124,7 +124,8 @@ int permit_grant(struct permit *permit, const char *name, uint64_t seconds, cons
     const struct store_grant grant = {.selector = selected.selector,
                                       .expires_s = seconds != 0 ? now_s + (int64_t)seconds : 0,
                                       .who = who,
-                                      .granted_s = now_s};
+                                      .granted_s = now_s,
+                                      .order = order};
     code = consent_keep(permit, selected.items, selected.count, &grant, NULL, grant.who, err);
     if (code == 0) {
         note_granted(permit, &selected, seconds, grant.who);
@@ -157,12 +158,12 @@ static bool may_be_asked_about(const struct selected *selected) {
 /* What the configuration grants stays, and stays bound to the plugin that it was for: its pins are
  * not removed. Else the name would be bound anew to whatever has it now, as it is now. */
 int permit_revoke(struct permit *permit, const char *name, const char *who,
-                  struct toolrack_error *err) {
+                  const struct store_shared_order *order, struct toolrack_error *err) {
     CLEANUP(selected_finish) struct selected selected = {0};
     int code = select_tools(permit, name, &selected, err);
     bool configured = code == 0 && is_configured(permit, selected.name);
     if (code == 0) {
-        code = consent_withdraw(permit, selected.selector, selected.name, configured, err);
+        code = consent_withdraw(permit, selected.selector, selected.name, configured, order, err);
     }
     if (code == TOOLRACK_E_NOT_FOUND && configured) {
         code = error_set(err, TOOLRACK_E_NOT_FOUND,

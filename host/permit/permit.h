@@ -172,11 +172,12 @@ int permit_find_change(struct permit *permit, const struct registration *reg, st
  * used. Strings are copied. [any-thread] */
 void permit_note(struct permit *permit, const struct store_decision *decision);
 
-/* As the functions of toolrack.h with these names. [any-thread] */
+/* As the functions of toolrack.h with these names; `order` NULL is a person's decision here
+ * (store/shared.h). [any-thread] */
 int permit_grant(struct permit *permit, const char *name, uint64_t seconds, const char *who,
-                 struct toolrack_error *err);
+                 const struct store_shared_order *order, struct toolrack_error *err);
 int permit_revoke(struct permit *permit, const char *name, const char *who,
-                  struct toolrack_error *err);
+                  const struct store_shared_order *order, struct toolrack_error *err);
 int permit_grants(struct permit *permit, struct toolrack_text **ret, struct toolrack_error *err);
 int permit_pending(struct permit *permit, const struct toolrack_pending_filter *filter,
                    struct toolrack_text **ret, struct toolrack_error *err);

@@ -6,6 +6,7 @@
 #include "store/capabilities.h"
 #include "store/database.h"
 #include "store/pending.h"
+#include "store/shared.h"
 
 _Static_assert(STORE_CAPABILITY_COVERED == 2, "the kind in a statement");
 _Static_assert(STORE_ANSWER_NONE == 0 && STORE_ANSWER_ALLOW_ONCE == 1, "answers in a statement");
@@ -45,7 +46,9 @@ int store_consent(struct store *store, const struct store_pin *pins, size_t pin_
         return code;
     }
 
+    const struct store_shared_order *order = grant != NULL ? grant->order : NULL;
     code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
+    code = code < 0 ? code : shared_check(store, order, err);
     for (size_t i = 0; code == 0 && i < pin_count; i++) {
         code = pin_put(store, &pins[i], err);
         if (code == 0 && grant != NULL && pins[i].capabilities != NULL) {
@@ -61,6 +64,7 @@ int store_consent(struct store *store, const struct store_pin *pins, size_t pin_
     if (code == 0 && approval != NULL) {
         code = approval_put(store, approval, err);
     }
+    code = code < 0 ? code : shared_done(store, order, err);
     return database_end(store, code, err);
 }
 
@@ -76,12 +80,13 @@ static int note_withdrawn(struct store *store, const char *selector, struct tool
 }
 
 int store_withdraw(struct store *store, const char *selector, bool keeps_pins, int64_t now_s,
-                   struct toolrack_error *err) {
+                   const struct store_shared_order *order, struct toolrack_error *err) {
     const struct value *values = VALUES(value_text(selector));
     struct toolrack_error not_granted = {0};
     struct toolrack_error not_noted = {0};
     int removed = 0;
     int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
+    code = code < 0 ? code : shared_check(store, order, err);
     if (code == 0) {
         code = grant_remove(store, selector, now_s, &not_granted);
         removed += code == 0;
@@ -112,14 +117,15 @@ int store_withdraw(struct store *store, const char *selector, bool keeps_pins, i
     if (code == 0) {
         code = removed > 0 ? note_withdrawn(store, selector, err) : TOOLRACK_E_NOT_FOUND;
     }
+    code = code < 0 ? code : shared_done(store, order, err);
     code = database_end(store, code, err);
     if (code != TOOLRACK_E_NOT_FOUND) {
         return code;
     }
     code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, &not_noted);
-    if (code == 0) {
-        code = note_withdrawn(store, selector, &not_noted);
-    }
+    code = code < 0 ? code : shared_check(store, order, &not_noted);
+    code = code < 0 ? code : note_withdrawn(store, selector, &not_noted);
+    code = code < 0 ? code : shared_done(store, order, &not_noted);
     code = database_end(store, code, &not_noted);
     if (code < 0 && err != NULL) {
         *err = not_noted;

@@ -28,11 +28,12 @@ int store_consent(struct store *store, const struct store_pin *pins, size_t pin_
  *
  * @param selector    "name", which means all versions, or "name@version"
  * @param keeps_pins  the pins stay: the configuration grants the name too
+ * @param order       NULL: a person's decision
  * @return see store.h; TOOLRACK_E_NOT_FOUND when there is neither a grant that has not expired nor
  *         an approval nor a pin to be removed, nor such a call: that it was withdrawn is stored all
  *         the same, for store_withdrawn(). [any-thread] */
 int store_withdraw(struct store *store, const char *selector, bool keeps_pins, int64_t now_s,
-                   struct toolrack_error *err);
+                   const struct store_shared_order *order, struct toolrack_error *err);
 
 /** A number that is another one whenever something of a version of a tool was withdrawn, stored
  * here or remembered by a host; 0: nothing was. @return see store.h. [any-thread] */

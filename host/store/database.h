@@ -27,7 +27,7 @@
 
 /* The schema version that this toolrack writes, and the versions that added each group of
  * tables. */
-#define SCHEMA_NUMBER       16
+#define SCHEMA_NUMBER       17
 #define SCHEMA_SETTINGS     1
 #define SCHEMA_DECISIONS    2
 #define SCHEMA_DEFAULTS     3
@@ -48,6 +48,7 @@
 #define SCHEMA_RUN_TEXTS    13 /* which are beside the rows of runs */
 #define SCHEMA_CHANGED      14 /* calls say what was changed in their arguments */
 #define SCHEMA_KEYS         15 /* that sign packages */
+#define SCHEMA_SHARED       17 /* decisions that a group of hosts shares */
 
 /* How long to wait for another process that is writing. */
 #define STORE_BUSY_MS 5000

@@ -1,6 +1,7 @@
 #include "store/defaults.h"
 
 #include "store/database.h"
+#include "store/shared.h"
 
 int store_default_set(struct store *store, const struct store_default *chosen,
                       struct toolrack_error *err) {
@@ -8,6 +9,7 @@ int store_default_set(struct store *store, const struct store_default *chosen,
                               TEXT_LIMITS({"tool name", chosen->tool, STORE_TEXT_SIZE_MAX},
                                           {"version", chosen->version, STORE_TEXT_SIZE_MAX}),
                               err);
+    code = code < 0 ? code : shared_check(store, chosen->order, err);
     if (code == 0 && chosen->version == NULL) {
         code = database_run(store, "DELETE FROM defaults WHERE tool = ?1",
                             VALUES(value_text(chosen->tool)), err);
@@ -20,6 +22,7 @@ int store_default_set(struct store *store, const struct store_default *chosen,
                                    value_text(chosen->identity)),
                             err);
     }
+    code = code < 0 ? code : shared_done(store, chosen->order, err);
     return database_end(store, code, err);
 }
 

@@ -8,6 +8,7 @@ struct store_default {
     const char *version;  /**< when set: NULL removes the default */
     const char *identity; /**< of the plugin that has the name, of several origins (identities.h);
                              NULL: not chosen; when set, an earlier choice stays */
+    const struct store_shared_order *order; /**< when set; NULL: a person's decision */
 };
 
 /** Set the default of a tool, or remove it.

@@ -11,6 +11,7 @@ struct store_grant {
     int64_t expires_s; /**< 0: never */
     const char *who;
     int64_t granted_s;
+    const struct store_shared_order *order; /**< when stored; NULL: a person's decision */
 };
 
 /** Visit the grants that have not expired, ordered by selector. [any-thread] */

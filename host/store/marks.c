@@ -1,6 +1,7 @@
 #include "store/marks.h"
 
 #include "store/database.h"
+#include "store/shared.h"
 
 /* Marks of a selector; of single versions too when it is a name alone. */
 #define SELECTED "(selector = ?1 OR substr(selector, 1, length(?1) + 1) = ?1 || '@')"
@@ -45,12 +46,14 @@ int store_mark(struct store *store, const struct store_mark *mark, const char *c
                                           {"name of who decides", mark->who, STORE_TEXT_SIZE_MAX},
                                           {"reason", mark->why, STORE_TEXT_SIZE_MAX}),
                               err);
+    code = code < 0 ? code : shared_check(store, mark->order, err);
     if (code == 0 && mark->list == STORE_BLACKLIST) {
         code = add_mark(store, mark, "", err);
     }
     for (size_t i = 0; code == 0 && mark->list == STORE_WHITELIST && i < plugin_count; i++) {
         code = add_mark(store, mark, plugins[i], err);
     }
+    code = code < 0 ? code : shared_done(store, mark->order, err);
     return database_end(store, code, err);
 }
 
@@ -76,10 +79,11 @@ static int not_marked(struct store *store, enum store_list list, const char *sel
 }
 
 int store_unmark(struct store *store, enum store_list list, const char *selector,
-                 struct toolrack_error *err) {
+                 const struct store_shared_order *order, struct toolrack_error *err) {
     int forgotten = 0;
     int removed = 0;
     int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
+    code = code < 0 ? code : shared_check(store, order, err);
     if (code == 0) {
         code = database_run(store, "DELETE FROM marks WHERE list = ?2 AND " SELECTED,
                             VALUES(value_text(selector), value_number(list)), err);
@@ -93,6 +97,7 @@ int store_unmark(struct store *store, enum store_list list, const char *selector
     if (code == 0 && removed + forgotten == 0) {
         code = not_marked(store, list, selector, err);
     }
+    code = code < 0 ? code : shared_done(store, order, err);
     return database_end(store, code, err);
 }
 

@@ -20,6 +20,7 @@ struct store_mark {
     int64_t since_ms;
     const char *who;
     const char *why; /**< or NULL */
+    const struct store_shared_order *order; /**< when stored; NULL: a person's decision */
 };
 
 /** Put a tool on a list and take it off the other list. The blacklist takes it off the whitelist
@@ -33,10 +34,11 @@ int store_mark(struct store *store, const struct store_mark *mark, const char *c
 
 /** Take a tool off a list; a name alone also removes the marks of its single versions. Taking it
  * off the blacklist clears its failures.
+ * @param order  NULL: a person's decision
  * @return see store.h; TOOLRACK_E_NOT_FOUND when it is not on the list; the message says so when
  *         the list has all its versions instead. [any-thread] */
 int store_unmark(struct store *store, enum store_list list, const char *selector,
-                 struct toolrack_error *err);
+                 const struct store_shared_order *order, struct toolrack_error *err);
 
 /** Visit the marks, ordered by selector and plugin. [any-thread] */
 int store_marks_read(struct store *store, void (*visit)(void *user, const struct store_mark *mark),

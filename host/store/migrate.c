@@ -694,11 +694,31 @@ static const struct {
 
         /* 16: what was approved of a plugin before an update */
         {16, STANDING_TABLES},
+
+        /* 17: the decisions of a group of hosts, and what of its own this one has told them */
+        {17, "CREATE TABLE shared ("
+             "  grp TEXT NOT NULL,"
+             "  thing TEXT NOT NULL,"
+             "  host TEXT NOT NULL,"
+             "  stamp INTEGER NOT NULL,"
+             "  value TEXT NOT NULL,"
+             "  is_seen INTEGER NOT NULL,"
+             "  is_done INTEGER NOT NULL,"
+             "  PRIMARY KEY (grp, thing, host)"
+             ") WITHOUT ROWID, STRICT;"
+             "CREATE TABLE shared_bases ("
+             "  grp TEXT NOT NULL,"
+             "  kind INTEGER NOT NULL,"
+             "  selector TEXT NOT NULL,"
+             "  digest TEXT NOT NULL,"
+             "  value TEXT,"
+             "  PRIMARY KEY (grp, kind, selector)"
+             ") WITHOUT ROWID, STRICT;"},
 };
 
 /* Set in the same transaction as the tables. */
-static const char set_number[] = "PRAGMA user_version = 16";
-_Static_assert(SCHEMA_NUMBER == 16, "set_number says the number that the steps lead to");
+static const char set_number[] = "PRAGMA user_version = 17";
+_Static_assert(SCHEMA_NUMBER == 17, "set_number says the number that the steps lead to");
 
 bool database_migrate(sqlite3 *db, int from) {
     for (size_t i = 0; i < ARRAY_LENGTH(steps); i++) {

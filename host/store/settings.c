@@ -1,4 +1,5 @@
 #include "store/database.h"
+#include "store/shared.h"
 
 /* Settings of a selector; of single versions too when it is a name alone: a setting for all
  * versions replaces theirs. */
@@ -40,14 +41,28 @@ static int favour(struct store *store, const struct store_setting *setting, cons
     return code < 0 ? code : put(store, values, err);
 }
 
+static int clear(struct store *store, const struct store_setting *setting,
+                 struct toolrack_error *err) {
+    return database_run(store,
+                        "UPDATE settings SET enabled = iif(?2, NULL, enabled), "
+                        "priority = iif(?3, NULL, priority) WHERE selector = ?1",
+                        VALUES(value_text(setting->selector), value_number(setting->has_enabled),
+                               value_number(setting->has_priority)),
+                        err);
+}
+
 int store_keep_setting(struct store *store, const struct store_setting *setting,
                        const char *const *plugins, size_t plugin_count,
                        struct toolrack_error *err) {
     int code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, err);
-    if (code == 0 && setting->has_enabled && !setting->enabled) {
+    code = code < 0 ? code : shared_check(store, setting->order, err);
+    if (code == 0 && setting->clears) {
+        code = clear(store, setting, err);
+    } else if (code == 0 && setting->has_enabled && !setting->enabled) {
         code = disable(store, setting, err);
     }
-    bool favours = setting->has_priority || (setting->has_enabled && setting->enabled);
+    bool favours = !setting->clears &&
+                   (setting->has_priority || (setting->has_enabled && setting->enabled));
     for (size_t i = 0; code == 0 && favours && i < plugin_count; i++) {
         code = favour(store, setting, plugins[i], err);
     }
@@ -56,6 +71,7 @@ int store_keep_setting(struct store *store, const struct store_setting *setting,
                             "DELETE FROM settings WHERE enabled IS NULL AND priority IS NULL",
                             NO_VALUES, err);
     }
+    code = code < 0 ? code : shared_done(store, setting->order, err);
     return database_end(store, code, err);
 }
 

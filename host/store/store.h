@@ -32,6 +32,7 @@
 #include "base/error.h"
 
 struct store;
+struct store_shared_order; /* shared.h */
 
 /* Longest string that people or programs give: names, paths, reasons. */
 #define STORE_TEXT_SIZE_MAX 4096u
@@ -73,6 +74,8 @@ struct store_setting {
     bool enabled;
     bool has_priority;
     int32_t priority;
+    bool clears; /**< when stored: those that are set are set no more, for this selector alone */
+    const struct store_shared_order *order; /**< when stored; NULL: a person's decision */
 };
 
 /** Call `visit` for each stored setting, in the order in which they apply.

@@ -1,11 +1,14 @@
-/* What comes from other hosts by NATS, of any bytes: calls, events, control messages and
- * descriptions of tools. What is read as a call is written as one that is read alike. */
+/* What comes from other hosts by NATS, of any bytes: calls, events, control messages, descriptions
+ * of tools and decisions. What is read as a call or a decision is written as one that is read
+ * alike. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "remote/nats/announce.h"
+#include "remote/nats/decision.h"
+#include "remote/nats/key.h"
 #include "remote/nats/message.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
@@ -40,6 +43,32 @@ static void check_object(const struct message_object *object, struct arena *aren
           memcmp(object->hash, again.object.hash, sizeof object->hash) == 0);
 }
 
+/* As this host decides it, it can be opened. */
+static void check_decision(struct decision *decision, struct arena *arena) {
+    static struct key *key;
+    struct decision again;
+    struct toolrack_error err;
+    struct merge_decision weighed;
+    CLEANUP(buf_finish) struct buf value = BUF_INIT;
+    CLEANUP(buf_finish) struct buf name = BUF_INIT;
+    check(key != NULL || key_open(NULL, &key, &err) == 0);
+    decision->host = key_public(key);
+    decision_seal(decision, "group", key, &value);
+    decision_add_key(&name, decision);
+    if (value.failed || name.failed) {
+        return; /* it has seen too many hosts */
+    }
+    check(decision_open(value.data, value.length, "group", name.data, arena, &again, &err) == 0);
+    check(decision_open(value.data, value.length, "other", name.data, arena, &again, &err) ==
+          TOOLRACK_E_PERMISSION_DENIED);
+    check(same(decision->selector, again.selector) && same(decision->value, again.value) &&
+          same(decision->who, again.who) && same(decision->why, again.why) &&
+          decision->kind == again.kind && decision->stamp == again.stamp &&
+          decision->seen_count == again.seen_count);
+    decision_weigh(&again, value.data, &weighed);
+    check(merge_winner(&weighed, 1) == &weighed);
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     const char *bytes = size > 0 ? (const char *)data : "";
     CLEANUP(arena_finish) struct arena arena;
@@ -66,6 +95,13 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     if (message_read_control(bytes, size, &arena, &control, &err) == 0) {
         check(control.call != NULL);
     }
+    struct decision decision;
+    if (decision_read(bytes, size, &arena, &decision, &err) == 0) {
+        check_decision(&decision, &arena);
+    } else {
+        check(err.message[0] != '\0');
+    }
+    check(decision_open(bytes, size, "group", "a.b.c.d", &arena, &decision, &err) < 0);
     yyjson_val *root = message_read(bytes, size, &arena, "a page", NULL);
     struct tr_tool tool;
     if (root != NULL && announce_read(root, false, &tool, &err) == 0) {

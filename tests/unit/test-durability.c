@@ -618,7 +618,7 @@ static bool lift_file_limit(void) {
 
 /* As with a quota: no file may grow beyond 600 KiB. */
 static int full_file(void) {
-    return set_file_limit((rlim_t)600 * 1024) ? run_out_of_room("cannot write to", lift_file_limit)
+    return set_file_limit((rlim_t)640 * 1024) ? run_out_of_room("cannot write to", lift_file_limit)
                                               : CHILD_SKIPS;
 }
 

@@ -299,10 +299,10 @@ static void a_grant_by_name_is_that_of_all_versions(void **state) {
     assert_ok(grant("wiper", 0));
     assert_ok(grant("wipe", NOW + 5));
     assert_seen(read_grants(), "wipe 1000005 ann 1000000;wiper 0 ann 1000000;");
-    assert_error(store_withdraw(store, "wipe@1.0.0", false, NOW, &err), TOOLRACK_E_NOT_FOUND,
+    assert_error(store_withdraw(store, "wipe@1.0.0", false, NOW, NULL, &err), TOOLRACK_E_NOT_FOUND,
                  "all versions of 'wipe' are granted: revoke that");
     assert_ok(grant("wipe@1.0.0", 0));
-    assert_ok(store_withdraw(store, "wipe", false, NOW, &err));
+    assert_ok(store_withdraw(store, "wipe", false, NOW, NULL, &err));
     reopen();
     assert_seen(read_grants(), "wiper 0 ann 1000000;");
 }
@@ -317,8 +317,8 @@ static void what_is_withdrawn_has_another_number(void **state) {
     assert_true(numbers[0] == 0);
     static const char *const selectors[] = {"wipe", "wipe@1.0.0", "wipe"};
     for (size_t i = 0; i < 3; i++) {
-        assert_error(store_withdraw(store, selectors[i], false, NOW, &err), TOOLRACK_E_NOT_FOUND,
-                     "there is no grant");
+        assert_error(store_withdraw(store, selectors[i], false, NOW, NULL, &err),
+                     TOOLRACK_E_NOT_FOUND, "there is no grant");
         reopen();
         assert_ok(store_withdrawn(store, "wipe", "1.0.0", &numbers[i + 1], &err));
         for (size_t k = 0; k <= i; k++) {
@@ -332,13 +332,14 @@ static void what_is_withdrawn_has_another_number(void **state) {
 static void revoking_nothing_is_an_error(void **state) {
     (void)state;
     open_store();
-    assert_error(store_withdraw(store, "wipe", false, NOW, &err), TOOLRACK_E_NOT_FOUND,
+    assert_error(store_withdraw(store, "wipe", false, NOW, NULL, &err), TOOLRACK_E_NOT_FOUND,
                  "there is no grant for 'wipe'");
     assert_ok(grant("wipe", NOW + 1));
-    assert_error(store_withdraw(store, "wipe", false, NOW + 1, &err), TOOLRACK_E_NOT_FOUND,
+    assert_error(store_withdraw(store, "wipe", false, NOW + 1, NULL, &err), TOOLRACK_E_NOT_FOUND,
                  "'wipe'");
-    assert_ok(store_withdraw(store, "wipe", false, NOW, &err));
-    assert_error(store_withdraw(store, "wipe", false, NOW, &err), TOOLRACK_E_NOT_FOUND, "'wipe'");
+    assert_ok(store_withdraw(store, "wipe", false, NOW, NULL, &err));
+    assert_error(store_withdraw(store, "wipe", false, NOW, NULL, &err), TOOLRACK_E_NOT_FOUND,
+                 "'wipe'");
 }
 
 static void a_text_that_is_too_long_is_named(void **state) {
@@ -389,8 +390,8 @@ static void approvals_survive(void **state) {
     reopen();
     assert_seen(read_approvals(), "move@1.0.0 c1 ann 4;move@1.0.0 c2 ann 5;"
                                   "send@1.0.0 - ann 2;send@1.0.0 c1 ann 3;");
-    assert_ok(store_withdraw(store, "send@1.0.0", false, NOW, &err));
-    assert_error(store_withdraw(store, "send@1.0.0", false, NOW, &err), TOOLRACK_E_NOT_FOUND,
+    assert_ok(store_withdraw(store, "send@1.0.0", false, NOW, NULL, &err));
+    assert_error(store_withdraw(store, "send@1.0.0", false, NOW, NULL, &err), TOOLRACK_E_NOT_FOUND,
                  "there is no grant for 'send@1.0.0'");
     reopen();
     assert_seen(read_approvals(), "move@1.0.0 c1 ann 4;move@1.0.0 c2 ann 5;");
@@ -527,7 +528,7 @@ static void an_answer_for_longer_is_an_approval(void **state) {
                     i == 0 ? "send@1.0.0 c1 ann 1000000;" : "send@1.0.0 - ann 1000000;");
         assert_error(store_consent(store, &pin, 1, NULL, &approval, &err), TOOLRACK_E_NOT_FOUND,
                      said[i]);
-        assert_ok(store_withdraw(store, "send", false, NOW, &err));
+        assert_ok(store_withdraw(store, "send", false, NOW, NULL, &err));
         assert_seen(read_approvals(), "");
         assert_error(store_pending_take(store, &call_of_send, NOW, &taken, &err),
                      TOOLRACK_E_NOT_FOUND, "no approval of this call");
@@ -635,14 +636,15 @@ static void an_answer_can_be_taken_back(void **state) {
     assert_ok(store_pending_resolve(store, id, STORE_ANSWER_ALLOW_ONCE, "ann", NOW, &err));
     assert_ok(store_pending_add(store, &other, denied, &err));
     assert_ok(store_pending_resolve(store, denied, STORE_ANSWER_DENY, "ann", NOW, &err));
-    assert_error(store_withdraw(store, "send@2.0.0", false, NOW, &err), TOOLRACK_E_NOT_FOUND, "");
-    assert_ok(store_withdraw(store, "send@1.0.0", false, NOW, &err));
+    assert_error(store_withdraw(store, "send@2.0.0", false, NOW, NULL, &err), TOOLRACK_E_NOT_FOUND,
+                 "");
+    assert_ok(store_withdraw(store, "send@1.0.0", false, NOW, NULL, &err));
     assert_ok(store_pending_take(store, &call_of_send, NOW, &taken, &err));
     assert_int_equal(taken.answer, STORE_ANSWER_NONE);
     assert_string_equal(taken.who, "");
     assert_ok(store_pending_take(store, &other, NOW, &taken, &err));
     assert_int_equal(taken.answer, STORE_ANSWER_DENY);
-    assert_error(store_withdraw(store, "send", false, NOW, &err), TOOLRACK_E_NOT_FOUND,
+    assert_error(store_withdraw(store, "send", false, NOW, NULL, &err), TOOLRACK_E_NOT_FOUND,
                  "there is no grant for 'send'");
 }
 
@@ -766,7 +768,7 @@ static void a_secret_that_waited_before_is_found(void **state) {
     assert_ok(store_pending_take(store, &secret, NOW, &taken, &err));
     assert_string_equal(taken.id, "old");
     assert_int_equal(taken.answer, STORE_ANSWER_ALLOW_ONCE);
-    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "17");
 }
 
 static void what_waits_is_bounded(void **state) {
@@ -1003,15 +1005,15 @@ static void consent_is_kept_and_withdrawn_as_a_whole(void **state) {
                              "mail sender@1.0.0 0 Sends {} 1000000 ann;");
 
     /* All versions are granted, and none alone. */
-    assert_error(store_withdraw(store, "send@1.0.0", false, NOW, &err), TOOLRACK_E_NOT_FOUND,
+    assert_error(store_withdraw(store, "send@1.0.0", false, NOW, NULL, &err), TOOLRACK_E_NOT_FOUND,
                  "all versions of 'send' are granted");
-    assert_ok(store_withdraw(store, "send", false, NOW, &err));
+    assert_ok(store_withdraw(store, "send", false, NOW, NULL, &err));
     assert_seen(read_grants(), "");
     assert_seen(read_pins(), "mail sender@1.0.0 0 Sends {} 1000000 ann;");
-    assert_ok(store_withdraw(store, "sender@1.0.0", false, NOW, &err));
+    assert_ok(store_withdraw(store, "sender@1.0.0", false, NOW, NULL, &err));
     assert_seen(read_approvals(), "");
     assert_seen(read_pins(), "");
-    assert_error(store_withdraw(store, "sender", false, NOW, &err), TOOLRACK_E_NOT_FOUND,
+    assert_error(store_withdraw(store, "sender", false, NOW, NULL, &err), TOOLRACK_E_NOT_FOUND,
                  "there is no grant for 'sender'");
 }
 
@@ -1638,7 +1640,8 @@ static void make_eleventh_form(void) {
             "ALTER TABLE runs ADD COLUMN plan TEXT; UPDATE runs SET (tools, inputs, plan) = "
             "(SELECT tools, inputs, plan FROM run_texts WHERE run = id); DROP TABLE run_texts; "
             "DROP TABLE run_bytes; DROP TABLE keys; DROP TABLE standings; DROP TABLE kept_pins; "
-            "DROP TABLE kept_cautions; ALTER TABLE calls DROP COLUMN changed; PRAGMA "
+            "DROP TABLE kept_cautions; DROP TABLE shared; DROP TABLE shared_bases; ALTER TABLE "
+            "calls DROP COLUMN changed; PRAGMA "
             "user_version = "
             "11");
 }
@@ -1668,7 +1671,7 @@ static void the_texts_of_runs_are_counted(void **state) {
     assert_ok(store_run_find(store, NULL, id, see_texts, see_run_node, NULL, &err));
     assert_string_equal(ask_sql("PRAGMA user_version"), "11");
     give(id, "22", STORE_RUN_SUCCEEDED);
-    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "17");
     assert_ok(store_run_find(store, NULL, id, see_texts, see_run_node, NULL, &err));
     assert_string_equal(bytes_of_runs(), "8");
     assert_string_equal(ask_sql("SELECT party FROM run_bytes"), "ann");
@@ -1960,7 +1963,7 @@ static void a_file_of_the_first_form_is_upgraded_when_written_to(void **state) {
                  TOOLRACK_E_NOT_FOUND, "none");
     assert_string_equal(ask_sql("PRAGMA user_version"), "1");
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "17");
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
     reopen();
     assert_seen(read_all(), "tool off -1;wipe 0 ann 1000000;");
@@ -2252,7 +2255,7 @@ static void a_file_of_the_second_form_keeps_all_its_rows(void **state) {
     assert_seen(store_statistics_read(store, see_usage, NULL, &err), "");
     assert_string_equal(ask_sql("PRAGMA user_version"), "2");
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "17");
     reopen();
     assert_seen(read_all(), second_rows);
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
@@ -2271,7 +2274,7 @@ static void see_token(void *user, const struct store_token *token) {
 static void make_seventh_form(void) {
     run_sql("DROP TABLE runs; DROP TABLE run_nodes; DROP TABLE selection_key; DROP TABLE vectors; "
             "DROP TABLE run_texts; DROP TABLE keys; DROP TABLE standings; DROP TABLE kept_pins; "
-            "DROP TABLE kept_cautions; "
+            "DROP TABLE kept_cautions; DROP TABLE shared; DROP TABLE shared_bases; "
             "ALTER TABLE calls DROP COLUMN run; ALTER TABLE calls DROP COLUMN changed; DROP TABLE "
             "run_agreed; DROP TABLE run_bytes; "
             "PRAGMA user_version = 7");
@@ -2331,7 +2334,7 @@ static void a_file_of_the_fourth_form_gets_tokens_and_tasks(void **state) {
     assert_ok(store_approval_find(store, &bobs, "mail", found, &err));
     assert_string_equal(ask_sql("PRAGMA user_version"), "4");
     assert_ok(store_token_add(store, &token, &err));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "17");
     reopen();
     assert_seen(store_tokens_read(store, see_token, NULL, &err), "ci ci-1 add\nfile_* 7;");
     assert_seen(read_approvals(), "move@1.0.0 - ann 2;send@1.0.0 c1 ann 1;");
@@ -2384,7 +2387,7 @@ static void old_rows_are_bound_to_the_first_owner(void **state) {
     assert_ok(record("mail", "official:/a", true, "wipe"));
     assert_ok(record("mail", "community:/b", false, "wipe"));
     assert_ok(record("bad", "community:/b", true, "fail"));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "17");
     reopen();
     assert_seen(store_pins_read(store, "mail official:/a", NULL, see_pin, NULL, &err),
                 "mail official:/a wipe@1 0 Wipe {} 1000000 ann;");
@@ -2415,7 +2418,7 @@ static void old_calls_of_a_file_of_the_fifth_form_are_bound(void **state) {
     assert_string_equal(indexes_of_calls(), "calls_that_failed,calls_of_ids");
     reopen();
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "17");
     assert_string_equal(indexes_of_calls(), "calls_that_failed");
     assert_string_equal(ask_sql("SELECT group_concat(plugin) FROM calls"), "mail,bad,p app");
     assert_string_equal(ask_sql("SELECT group_concat(call) FROM unbound_calls"), "1,2");
@@ -2447,7 +2450,7 @@ static void records_of_names_are_bound_to_the_first_owner(void **state) {
     assert_string_equal(ask_sql("PRAGMA user_version"), "3");
     /* Written to, and no owner is known yet. */
     assert_ok(grant("wipe", 0));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "17");
     assert_bound(unbound);
     assert_ok(record("mail", "official:/a", true, "wipe"));
     assert_bound(bound);
@@ -2509,7 +2512,7 @@ static void marks_are_of_a_name_or_of_a_plugin(void **state) {
     assert_seen(store_marks_read(store, see_marks, NULL, &err), "wipe [] black;");
     assert_ok(store_mark(store, &white, a, 1, &err));
     assert_seen(store_marks_read(store, see_marks, NULL, &err), "wipe [mail community:/a] white;");
-    assert_ok(store_unmark(store, STORE_WHITELIST, "wipe", &err));
+    assert_ok(store_unmark(store, STORE_WHITELIST, "wipe", NULL, &err));
     assert_seen(store_marks_read(store, see_marks, NULL, &err), "");
 }
 
@@ -2583,7 +2586,7 @@ static void a_call_upgrades_a_file_of_the_first_form(void **state) {
     make_first_form();
     reopen();
     assert_ok(add_call("wipe", NOW, &no_limits));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "17");
     assert_seen(read_all(), "tool off -1;");
     assert_seen(read_calls(&(struct store_calls_filter){0}), "1 wipe 1000000;");
 }
@@ -2832,8 +2835,8 @@ static void a_newer_file_is_left_alone(void **state) {
     open_store();
     assert_ok(grant("wipe", 0));
     /* Upgraded by another process under this one's feet. */
-    run_sql("PRAGMA user_version = 17");
-    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 17");
+    run_sql("PRAGMA user_version = 18");
+    assert_error(grant("other", 0), TOOLRACK_E_IO, "was written by a newer toolrack (form 18");
     assert_error(read_grants(), TOOLRACK_E_IO, "was written by a newer toolrack");
     open_store();
     assert_error(err.code, TOOLRACK_E_IO, "was written by a newer toolrack");
@@ -2889,7 +2892,7 @@ static void two_stores_see_each_others_decisions(void **state) {
     assert_non_null(other);
     assert_ok(grant("wipe", 0));
     assert_seen(store_read_grants(other, NOW, see_grant, NULL, &err), "wipe 0 ann 1000000;");
-    assert_ok(store_withdraw(other, "wipe", false, NOW, &err));
+    assert_ok(store_withdraw(other, "wipe", false, NOW, NULL, &err));
     assert_seen(read_grants(), "");
     assert_ok(grant("a", 0));
     assert_ok(disable("b"));
@@ -2901,7 +2904,7 @@ static void two_stores_see_each_others_decisions(void **state) {
 
 static void revoke_seen(void *user, const struct store_grant *grant) {
     (void)user;
-    assert_ok(store_withdraw(store, grant->selector, false, NOW, &err));
+    assert_ok(store_withdraw(store, grant->selector, false, NOW, NULL, &err));
 }
 
 static void a_visitor_may_call_the_store(void **state) {
@@ -3031,7 +3034,7 @@ static void write_at_once(void) {
         assert_int_equal(wait_for(children[i]), 0);
     }
     assert_string_equal(ask_sql("SELECT count(*) FROM grants"), "8");
-    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "17");
     assert_string_equal(ask_sql("PRAGMA integrity_check"), "ok");
 }
 
@@ -3238,7 +3241,7 @@ static int fill_disk(const char *message) {
 }
 
 static int full_disk_child(void) {
-    return mount_small_disk(dir, "size=744k,mode=0700")
+    return mount_small_disk(dir, "size=768k,mode=0700")
                    ? fill_disk("the disk is full; make room and do it again")
                    : CHILD_SKIPS;
 }
@@ -3430,7 +3433,7 @@ static void every_allocation_may_fail(void **state) {
         assert_int_equal(visited, code == 0 ? 1 : 0);
         /* Old or new, and nothing between. */
         assert_string_equal(ask_sql("SELECT group_concat(integrity_check) || "
-                                    "((SELECT user_version FROM pragma_user_version) = 1 + 15 * "
+                                    "((SELECT user_version FROM pragma_user_version) = 1 + 16 * "
                                     "(SELECT count(*) FROM sqlite_schema WHERE name = 'grants')) "
                                     "FROM pragma_integrity_check"),
                             "ok1");
@@ -3645,7 +3648,7 @@ static void a_file_of_the_sixth_form_gets_selections(void **state) {
     reopen();
     assert_seen(read_selections(0), "");
     assert_ok(put_selection("a1", "ann", "add"));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "17");
     assert_seen(read_selections(0), "a1 ann 'add 1 and 2' add 0-0 -;");
     assert_seen(read_grants(), "wipe 0 ann 1000000;");
 }
@@ -3762,7 +3765,7 @@ static void a_file_of_the_seventh_form_gets_vectors(void **state) {
     reopen();
     assert_seen(find_vectors(1, 1), "");
     assert_ok(put_vector(1, one, 1));
-    assert_string_equal(ask_sql("PRAGMA user_version"), "16");
+    assert_string_equal(ask_sql("PRAGMA user_version"), "17");
     assert_seen(find_vectors(1, 1), "1: 1;");
     /* Its id was made without a key. */
     assert_string_equal(ask_sql("SELECT principal || ' ' || text || ' ' || tool FROM selections "

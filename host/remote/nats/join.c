@@ -256,6 +256,11 @@ void member_changed(struct member *member) {
     member->is_dirty = true;
     member_wake(member);
     (void)pthread_mutex_unlock(&member->lock);
+    agreement_wake(member->agreement, true);
+}
+
+void member_decided(struct member *member) {
+    agreement_wake(member->agreement, false);
 }
 
 /* -------------------------------------------------------------- connection */
@@ -284,6 +289,7 @@ static void reconnected(natsConnection *connection, void *user) {
     log_line(member->options.log, LOG_INFO, "nats", "connected to the NATS server again");
     greet(member);
     announce(member, false);
+    agreement_reread(member->agreement);
 }
 
 /* The last that libnats tells of a connection, on a thread of its own: after that the member may be
@@ -437,6 +443,12 @@ static int fill(struct member *member, struct toolrack_error *err) {
     member->group_token = buf_steal(&token);
     member->inbox = buf_steal(&inbox);
     member->nonces = nonces_create();
+    if (member->options.serves && member->options.store != NULL) {
+        member->agreement = agreement_create(member);
+        if (member->agreement == NULL) {
+            return error_oom(err);
+        }
+    }
     member->beat_ms = member->options.beat_ms == 0                   ? MEMBER_BEAT_MS
                       : member->options.beat_ms < MEMBER_BEAT_MS_MIN ? MEMBER_BEAT_MS_MIN
                                                                      : member->options.beat_ms;
@@ -466,7 +478,7 @@ static int start(struct member *member, struct toolrack_error *err) {
                          strerror(failed));
     }
     greet(member);
-    return 0;
+    return member->agreement != NULL ? agreement_start(member->agreement, err) : 0;
 }
 
 int member_join(const struct member_options *options, struct member **ret,
@@ -514,6 +526,7 @@ void member_leave(struct member *member) {
     outgoing_lose(member, NULL);
     member_wake(member);
     (void)pthread_mutex_unlock(&member->lock);
+    agreement_stop(member->agreement);
     if (member->beats_run) {
         (void)pthread_join(member->beat_thread, NULL);
     }
@@ -540,6 +553,7 @@ void member_destroy(struct member *member) {
     if (member == NULL) {
         return;
     }
+    agreement_destroy(member->agreement);
     peers_destroy(member);
     remote_tools_destroy(member);
     micro_destroy(member);

@@ -52,6 +52,7 @@
     X(Options_SetReconnectedCB)            \
     X(Options_UseGlobalMessageDelivery)    \
     X(Status_GetText)                      \
+    X(Subscription_GetDropped)             \
     X(Subscription_Destroy) X(Subscription_SetOnCompleteCB) X(Subscription_Unsubscribe)
 
 /** X(name), for functions of other names: the library's own, and those of JetStream. */
@@ -63,11 +64,27 @@
     X(jsStreamConfig_Init)        \
     X(jsStreamInfo_Destroy)       \
     X(js_AddStream)               \
+    X(js_CreateKeyValue)          \
     X(js_DirectGetMsg)            \
     X(js_GetLastMsg)              \
+    X(js_KeyValue)                \
     X(js_Publish)                 \
     X(js_PublishMsg)              \
-    X(js_PurgeStream)
+    X(js_PurgeStream)             \
+    X(kvConfig_Init)              \
+    X(kvEntry_Destroy)            \
+    X(kvEntry_Key)                \
+    X(kvEntry_Operation)          \
+    X(kvEntry_Revision)           \
+    X(kvEntry_Value)              \
+    X(kvEntry_ValueLen)           \
+    X(kvStore_Create)             \
+    X(kvStore_Destroy)            \
+    X(kvStore_Get)                \
+    X(kvStore_Update)             \
+    X(kvStore_WatchAll)           \
+    X(kvWatcher_Destroy)          \
+    X(kvWatcher_Next)
 
 struct libnats {
 #define NATS_MEMBER(name) __typeof__(&nats##name) name;

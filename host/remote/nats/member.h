@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "registry/tool.h"
+#include "remote/nats/decision.h"
 #include "run/run.h"
 #include "toolrack/toolrack.h"
 
@@ -65,6 +66,18 @@ struct member_options {
                uint64_t *ret_uid, struct toolrack_error *err);
     /* Take it back; its calls that run end by themselves. */
     void (*remove)(void *user, const char *name, uint64_t uid);
+
+    /* What is shared with the group (decision.h). NULL: nothing. */
+    struct store *store;
+    /* The digest of the tool that a selector means, as this host announces it, or would. False: it
+     * means none. */
+    bool (*digest)(void *user, const char *selector, char ret[ANNOUNCE_DIGEST_ROOM]);
+    /* Put a decision of the group into effect.
+     * @return 0; TOOLRACK_E_UNAVAILABLE: a person has decided here meanwhile; another code */
+    int (*carry_out)(void *user, const struct decision *decision,
+                     const struct store_shared_order *order, struct toolrack_error *err);
+    /* A decision that is not in effect, since another one was made at the same time. */
+    void (*overruled)(void *user, const struct decision *loser, const struct decision *winner);
 };
 
 /* What a member has counted since it joined, and what there is. */
@@ -100,6 +113,9 @@ void member_destroy(struct member *member);
 
 /** The tools of this host have changed. [any-thread] */
 void member_changed(struct member *member);
+
+/** Something was decided at this host. [any-thread] */
+void member_decided(struct member *member);
 
 /** Ask all hosts of the group to announce themselves, and wait until their tools are known, for a
  * time at most. [any-thread but those of the member] */

@@ -10,6 +10,7 @@
  *   pick.c       which host gets a call
  *   outgoing.c   calls to others
  *   large.c      messages that are larger than the server takes
+ *   agree.c      decisions that the group shares; bucket.c where they are kept
  *
  * Threads: those of libnats deliver messages and only look things up or put them into a queue; the
  * member's own thread asks other hosts and registers tools, which may take long; a second one
@@ -55,10 +56,11 @@ struct announced {
     char digest[ANNOUNCE_DIGEST_ROOM]; /* of all */
 };
 
-struct incoming; /* a call of another host */
-struct outgoing; /* a call to another host */
-struct endpoint; /* a tool as an endpoint of a micro service */
-struct peer;     /* another host */
+struct agreement; /* what the group has decided */
+struct incoming;  /* a call of another host */
+struct outgoing;  /* a call to another host */
+struct endpoint;  /* a tool as an endpoint of a micro service */
+struct peer;      /* another host */
 struct remote_tool;
 
 struct member {
@@ -111,6 +113,8 @@ struct member {
     struct endpoint **endpoints; /* the member's thread changes them, under the lock */
     size_t endpoint_count;
     char micro_started[32]; /* when it joined, as RFC 3339 */
+
+    struct agreement *agreement; /* NULL: nothing is shared */
 };
 
 /* ---- join.c */
@@ -241,6 +245,22 @@ int peers_pick(struct member *member, const struct remote_tool *tool,
  * caller, or because nobody is there. */
 enum peer_outcome { PEER_ANSWERED, PEER_LATE, PEER_CANCELLED, PEER_GONE };
 void peers_ended(struct member *member, const struct peer_pick *pick, enum peer_outcome outcome);
+
+/* ---- agree.c */
+
+/** NULL: out of memory. */
+struct agreement *agreement_create(struct member *member);
+/** Share decisions from now on, by a thread of its own. That the server cannot keep them is logged,
+ * and no failure. @return 0; TOOLRACK_E_IO; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_NO_MEMORY */
+int agreement_start(struct agreement *agreement, struct toolrack_error *err);
+/** Decisions were made here; or tools have changed, so that others may be carried out. NULL is
+ * ignored, as in the next functions. [any-thread] */
+void agreement_wake(struct agreement *agreement, bool tools);
+/** The server was lost and is found again. [any-thread] */
+void agreement_reread(struct agreement *agreement);
+/** End the thread. */
+void agreement_stop(struct agreement *agreement);
+void agreement_destroy(struct agreement *agreement);
 
 /* ---- outgoing.c */
 
