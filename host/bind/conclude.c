@@ -313,14 +313,39 @@ static void pair(struct work *work, uint32_t buffer, uint32_t length) {
     work->length_of[length] = buffer;
 }
 
+/* "FUNCTION.SIZE=length_of_BUFFER", where neither name nor place says so. */
+static void pair_decided(struct work *work, uint32_t index) {
+    static const char prefix[] = "length_of_";
+    const struct decisions *decisions = work->concluding->decisions;
+    size_t at = decisions->count;
+    struct decision decision;
+    bool is_number = param_type(work, index)->kind == MODEL_INTEGER;
+    while (is_number &&
+           decisions_before(decisions, &at, work->function->name, work->names[index], &decision)) {
+        bool is_length = strncmp(decision.choice, prefix, sizeof prefix - 1) == 0;
+        for (uint32_t i = 0; is_length && i < work->function->param_count; i++) {
+            if (strcmp(work->names[i], decision.choice + sizeof prefix - 1) == 0 &&
+                is_buffer(param_type(work, i)) && work->length_at[i] == NO_PARAM) {
+                pair(work, i, index);
+                decisions->used[at] = true;
+                return;
+            }
+        }
+    }
+}
+
 /* A length follows its buffer, or is before it; one behind its buffer counts first. */
 static void pair_lengths(struct work *work) {
     uint32_t count = work->function->param_count;
     for (uint32_t i = 0; i < count; i++) {
         work->length_at[i] = work->length_of[i] = NO_PARAM;
     }
+    for (uint32_t i = 0; i < count; i++) {
+        pair_decided(work, i);
+    }
     for (uint32_t i = 0; i + 1 < count; i++) {
-        if (work->length_of[i] == NO_PARAM && is_buffer(param_type(work, i)) &&
+        if (work->length_of[i] == NO_PARAM && work->length_at[i] == NO_PARAM &&
+            work->length_of[i + 1] == NO_PARAM && is_buffer(param_type(work, i)) &&
             is_length(work, i + 1)) {
             pair(work, i, i + 1);
         }
@@ -445,6 +470,26 @@ static void choose_read(struct choosing *choosing, uint32_t index) {
     choosing->certain = has_length ? "array" : item->kind == MODEL_STRUCT ? "value" : NULL;
 }
 
+/* What is written may be counted by another argument: "out, size_t *out_pos, out_size". */
+static void add_counted(struct choosing *choosing, uint32_t index) {
+    struct work *work = choosing->work;
+    for (uint32_t i = 0; i < work->function->param_count; i++) {
+        const struct model_type *type = param_type(work, i);
+        const char *name = NULL;
+        if (i != index && work->length_of[i] == NO_PARAM && type->kind == MODEL_POINTER &&
+            type->target != NULL && !type->target->is_const &&
+            type->target->kind == MODEL_INTEGER && type->target->size >= 4) {
+            name = arena_printf(work->concluding->model->arena, "out_counted_by_%s",
+                                work->names[i]);
+        }
+        if (name != NULL) {
+            (void)yyjson_mut_obj_add_str(work->doc,
+                                         add_written(choosing, name, index, "out", false), "length",
+                                         work->names[i]);
+        }
+    }
+}
+
 static void choose_written(struct choosing *choosing, uint32_t index,
                            enum comment_direction direction) {
     struct work *work = choosing->work;
@@ -465,6 +510,7 @@ static void choose_written(struct choosing *choosing, uint32_t index,
                                          add_written(choosing, "out_counted", index, "out", false),
                                          "length", "result");
         }
+        add_counted(choosing, index);
         add_read(choosing, "in", index, false);
         (void)add_written(choosing, "inout", index, "inout", false);
     } else {

@@ -85,6 +85,7 @@ static int link_lengths(const struct resolving *resolving) {
         struct foreign_argument *argument = &resolving->arguments[i];
         argument->input = argument->room_input = FOREIGN_NONE;
         argument->output = argument->length_at = argument->length_from = FOREIGN_NONE;
+        argument->counted_by = FOREIGN_NONE;
     }
     for (uint32_t i = 0; i < resolving->foreign->argument_count && code == 0; i++) {
         code = resolving->arguments[i].length_of != NULL ? link_length(resolving, i) : 0;
@@ -99,6 +100,31 @@ static bool has_room_for(const struct tr_type *type, uint64_t capacity) {
     return capacity <= FOREIGN_ROOM_MAX &&
            (type->kind != TR_KIND_ARRAY || type->item == NULL ||
             type->item->kind != TR_KIND_STRUCT || capacity <= FOREIGN_ROOM_MAX / type->item->width);
+}
+
+/* What says how much of a buffer was written: the result, or another argument. */
+static int check_count(const struct resolving *resolving, uint32_t index) {
+    struct foreign_argument *argument = &resolving->arguments[index];
+    const struct tr_type *returns = resolving->foreign->returns;
+    if (strcmp(argument->length, "result") == 0) {
+        return returns != NULL && kind_is_integer(returns->kind) && returns->flags == 0
+                       ? 0
+                       : wrong(resolving, index, "length", "the result is not an integer");
+    }
+    for (uint32_t i = 0; i < resolving->foreign->argument_count; i++) {
+        const struct foreign_argument *count = &resolving->arguments[i];
+        if (strcmp(count->about.name, argument->length) == 0 &&
+            kind_is_integer(count->about.type->kind) && count->direction != FOREIGN_IN &&
+            count->length_of == NULL) {
+            argument->counted_by = i;
+            return 0;
+        }
+    }
+    return wrong(
+            resolving, index, "length",
+            "\"length\" must be \"result\", where the function returns it, or an argument of an "
+            "integer type that the function writes; an argument that is the length before the "
+            "call has \"length_of\"");
 }
 
 static int check_out(const struct resolving *resolving, uint32_t index) {
@@ -151,16 +177,7 @@ static int check_out(const struct resolving *resolving, uint32_t index) {
     if (is_buffer && argument->release != NULL) {
         return wrong(resolving, index, "free", "what has a \"capacity\" is not freed");
     }
-    if (argument->length != NULL && strcmp(argument->length, "result") != 0) {
-        return wrong(resolving, index, "length",
-                     "\"length\" can only be \"result\": the function returns it; an argument that "
-                     "is the length has \"length_of\"");
-    }
-    return argument->length == NULL || (resolving->foreign->returns != NULL &&
-                                        kind_is_integer(resolving->foreign->returns->kind) &&
-                                        resolving->foreign->returns->flags == 0)
-                   ? 0
-                   : wrong(resolving, index, "length", "the result is not an integer");
+    return argument->length != NULL ? check_count(resolving, index) : 0;
 }
 
 static int check_in(const struct resolving *resolving, uint32_t index) {

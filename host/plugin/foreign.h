@@ -82,7 +82,8 @@ struct foreign_argument {
     uint64_t capacity;             /* OUT: bytes or items of the room; 0: of bytes and strings, the
                                       function sets a pointer */
     const char *capacity_argument; /* the caller may state the room, by this name */
-    const char *length;            /* OUT: "result": that is how much was written */
+    const char *length;            /* OUT: how much was written: "result", or an argument of an
+                                      integer type that the function writes */
     const char *release;           /* OUT: the function that frees what the pointer leads to */
     bool hides;                    /* of a result: not shown */
     /* Of these the reader makes: */
@@ -91,6 +92,7 @@ struct foreign_argument {
     uint32_t output;      /* index in `outputs` */
     uint32_t length_at;   /* index of the argument that is its length */
     uint32_t length_from; /* of a length: index of the argument of which */
+    uint32_t counted_by;  /* of a `length` that is an argument: its index */
 };
 
 /** A part of the tool's result: an argument, or with FOREIGN_NONE what the function returns. */

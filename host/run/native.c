@@ -421,7 +421,10 @@ static int written_count(const struct native_call *call, uint32_t index, uint64_
     const struct foreign_argument *argument = argument_at(call, index);
     const struct room *room = &call->rooms[index];
     int64_t count = (int64_t)room->capacity;
-    if (argument->length != NULL) {
+    if (argument->counted_by != FOREIGN_NONE) {
+        count = number_at(argument_at(call, argument->counted_by)->about.type,
+                          call->rooms[argument->counted_by].data);
+    } else if (argument->length != NULL) {
         count = returned(call);
     } else if (argument->length_at != FOREIGN_NONE &&
                argument_at(call, argument->length_at)->direction != FOREIGN_IN) {

@@ -236,6 +236,17 @@ EXPORTED const char *own_status_text(enum status status) {
                                              : "a number above nine";
 }
 
+EXPORTED int32_t own_append(const char *text, unsigned char *out, size_t *out_pos,
+                            size_t out_size) {
+    size_t length = strlen(text);
+    if (length > out_size - *out_pos) {
+        return 1;
+    }
+    memcpy(out + *out_pos, text, length);
+    *out_pos += length;
+    return 0;
+}
+
 EXPORTED int32_t own_packed(struct packed packed) {
     return packed.number;
 }

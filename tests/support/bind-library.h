@@ -153,6 +153,9 @@ enum status own_check(int32_t number);
 enum state own_state(int32_t number);
 const char *own_status_text(enum status status);
 
+/* Adds a text behind what is there, and moves the place. */
+int32_t own_append(const char *text, unsigned char *out, size_t *out_pos, size_t out_size);
+
 struct packed {
     char tag;
     int32_t number;

@@ -449,14 +449,16 @@ static void libgit2_by_its_header(void **state) {
 
 /* ------------------------------------------------------------- the tests' own */
 
-#define OWN_DECISIONS                                                                       \
-    SOME("own_segment.segment=out", "own_make_id.id=out", "own_move.segment=inout",         \
-         "own_divide.rest=out", "own_divide.error=never", "own_join.result=own_free",       \
-         "own_fill.out=out", "own_fibonacci.error=nonzero", "own_capitals.out=out_counted", \
-         "own_capitals.error=minus_one", "own_say.text=out_text", "own_say.error=nonzero",  \
-         "own_overrun.out=out", "own_sixteen.key=in:16", "own_sixteen.error=never",         \
-         "own_open.result=hidden", "own_first.ignored=null", "own_close.handle=null",       \
-         "own_each.call=null", "own_check.message=own_status_text", "own_state.error=never")
+#define OWN_DECISIONS                                                                        \
+    SOME("own_segment.segment=out", "own_make_id.id=out", "own_move.segment=inout",          \
+         "own_divide.rest=out", "own_divide.error=never", "own_join.result=own_free",        \
+         "own_fill.out=out", "own_fibonacci.error=nonzero", "own_capitals.out=out_counted",  \
+         "own_capitals.error=minus_one", "own_say.text=out_text", "own_say.error=nonzero",   \
+         "own_overrun.out=out", "own_sixteen.key=in:16", "own_sixteen.error=never",          \
+         "own_open.result=hidden", "own_first.ignored=null", "own_close.handle=null",        \
+         "own_each.call=null", "own_check.message=own_status_text", "own_state.error=never", \
+         "own_append.out_size=length_of_out", "own_append.out=out_counted_by_out_pos",       \
+         "own_append.out_pos=out", "own_append.error=nonzero")
 
 static void check_own(struct toolrack *host) {
     check(host, "own_i8", "{\"a\":-128}", "127");
@@ -512,6 +514,9 @@ static void check_own(struct toolrack *host) {
           "{\"from\":{\"x\":1.0,\"y\":-1.0},\"to\":{\"x\":4.0,\"y\":3.0},\"colour\":\"RED\","
           "\"weights_0\":1,\"weights_1\":2,\"weights_2\":3,\"label\":null}");
     check(host, "own_colour_name", "{\"number\":2}", "\"green\"");
+    check(host, "own_append", "{\"text\":\"abc\"}", "{\"out\":\"YWJj\",\"out_pos\":3}");
+    check_failure(host, "own_append", "{\"text\":\"abc\",\"out_room\":2}",
+                  TOOLRACK_E_EXECUTION_FAILED, "own_append failed: it returned 1");
     check(host, "own_check", "{\"number\":3}", "null");
     check_failure(host, "own_check", "{\"number\":-1}", TOOLRACK_E_EXECUTION_FAILED,
                   "it returned STATUS_INVALID_NUMBER (2), a number below zero");
@@ -567,6 +572,8 @@ static void codes_are_errors_by_their_names(void **state) {
         assert_int_equal(from.summary.undecided, 2); /* own_state, and the handle of own_open */
         yyjson_mut_doc_free(from.doc);
     }
+    check_bind_fails(BIND_LIBRARY, NULL, NULL, SOME("own_append.out_size=length_of_text_"),
+                     TOOLRACK_E_INVALID, "fits no argument");
     check_bind_fails(BIND_LIBRARY, NULL, NULL, SOME("own_check.message=own_letters"),
                      TOOLRACK_E_INVALID, "cannot be decided as 'own_letters'");
     struct bound from = bound(BIND_LIBRARY, NULL, SOME("own_close", "own_each"), NULL);
