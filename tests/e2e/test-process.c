@@ -79,6 +79,24 @@ static void what_ignores_a_signal_is_told_and_ends_with_the_worker(void **state)
     AWAIT(!is_running(mark));
 }
 
+/* Its processes are as many as the policy allows, and none outlives the call. */
+static void a_fork_bomb_ends_with_the_call(void **state) {
+    (void)state;
+    char mark[32];
+    char arguments[300];
+    (void)snprintf(mark, sizeof mark, "87%d", (int)getpid());
+    (void)snprintf(
+            arguments, sizeof arguments,
+            "{\"program\": \"sh\", \"timeout_s\": 1, \"arguments\": [\"-c\", \"f() { f | f & "
+            "}; f; while :; do :; done\", \"%s\"]}",
+            mark);
+    configure();
+    EXPECT(RUN_WITH({.bare = true}, "--config", "toolrack.json", "--plugins", getenv("E2E_BUNDLED"),
+                    "call", "process_run", arguments),
+           0, "*\"timed_out\":true,*", "*");
+    AWAIT(!is_running(mark));
+}
+
 /* Programs have the rights of who starts them: without a worker those of the host. */
 static void only_its_own_policy_leaves_the_sandbox_out(void **state) {
     (void)state;
@@ -111,6 +129,7 @@ static void input_that_nobody_reads_harms_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
             TEST(all_ends_after_the_deadline),
+            TEST(a_fork_bomb_ends_with_the_call),
             TEST(what_ignores_a_signal_is_told_and_ends_with_the_worker),
             TEST(input_that_nobody_reads_harms_nothing),
             TEST(only_its_own_policy_leaves_the_sandbox_out),
