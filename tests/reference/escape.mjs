@@ -197,6 +197,7 @@ mkdirSync(join(root, 'race/folder'), {recursive: true});
 symlinkSync(outside, join(root, 'race/link'));
 writeFileSync(join(root, 'race/folder/other.txt'), 'mine');
 writeFileSync(join(root, 'race/file'), 'mine');
+writeFileSync(join(root, 'race/folder/kept'), 'mine');
 symlinkSync(join(outside, 'secret.txt'), join(root, 'race/file-link'));
 const at = (name) => join(root, 'race', name);
 const turn = (one, two) => [[at(one), at('aside')], [at(two), at(one)], [at(one), at(two)], [at('aside'), at(one)]]
@@ -207,6 +208,11 @@ await race('makes a folder a link', turn('folder', 'link'), {of: (i) => [
     ['list_directory', {path: at('folder')}], ['write_file', {path: at(`folder/new-${i % 5}`), content: 'x'}],
     ['directory_tree', {path: at('folder')}], ['search_files', {path: at('folder'), pattern: '**'}],
 ].filter((call) => call.length)});
+await race('moves a folder, where files are moved in and out', turn('folder', 'link'), {of: (i) => [
+    ['move_file', {source: at('folder/secret.txt'), destination: at('stolen')}], ['list_directory', {path: at('folder')}],
+    ['move_file', i % 2 ? {source: at('kept'), destination: at('folder/kept')} : {source: at('folder/kept'), destination: at('kept')}],
+]});
+assert.ok(!readdirSync(join(root, 'race')).includes('stolen'));
 await race('makes a file a link', turn('file', 'file-link'), {of: (i) => [
     ['read_text_file', {path: at('file')}], ['read_text_file', {path: at('file'), tail: 1}], ['edit_file', {path: at('file'), dryRun: true, edits: [{oldText: 'm', newText: `${i}`}]}],
     ['get_file_info', {path: at('file')}],
