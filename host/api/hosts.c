@@ -10,6 +10,7 @@
 #include "api/share.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "registry/text.h"
 #include "remote/nats/member.h"
 
@@ -68,8 +69,9 @@ static tr_status run_elsewhere(struct tr_call *call) {
 }
 
 /* A plugin of one tool, as one of the configuration; the same pins and policies hold for it. */
-static int add_tool(void *user, const struct tr_tool *tool, const struct run_service *service,
-                    uint64_t *ret_uid, struct toolrack_error *err) {
+static int add_tool(void *user, const struct tr_tool *tool, enum trust trust,
+                    const struct run_service *service, uint64_t *ret_uid,
+                    struct toolrack_error *err) {
     const struct joined *joined = user;
     struct toolrack *host = joined->host;
     struct tr_tool one = *tool;
@@ -87,7 +89,7 @@ static int add_tool(void *user, const struct tr_tool *tool, const struct run_ser
                                   .tools = tools};
     return host_register(host,
                          &(struct host_registering){.plugin = &described,
-                                                    .trust = TRUST_COMMUNITY,
+                                                    .trust = trust,
                                                     .origin = ORIGIN_REMOTE,
                                                     .service = service},
                          ret_uid, err);
@@ -165,7 +167,7 @@ static bool add_configured(struct joined *joined, struct toolrack_join_options *
     } texts[] = {{&options->url, "url"},   {&options->group, "group"},
                  {&options->name, "name"}, {&options->credentials, "credentials"},
                  {&options->ca, "ca"},     {&options->certificate, "certificate"},
-                 {&options->key, "key"}};
+                 {&options->key, "key"},   {&options->nkey, "nkey"}};
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
         if (*texts[i].option == NULL) {
             *texts[i].option = yyjson_get_str(yyjson_obj_get(nats, texts[i].name));
@@ -188,6 +190,35 @@ static bool add_configured(struct joined *joined, struct toolrack_join_options *
     return options->trusted != NULL;
 }
 
+/* What "hosts" of the configuration says of others, in the arena. False: out of memory. */
+static bool add_hosts(struct joined *joined, struct member_options *ret) {
+    yyjson_val *hosts = yyjson_obj_get(config_nats(joined->host->config), "hosts");
+    struct member_host *all =
+            arena_zalloc(&joined->arena, (yyjson_obj_size(hosts) + 1) * sizeof *all);
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *host;
+    json_obj_foreach (hosts, at, count, key, host) {
+        const char *trust = yyjson_get_str(yyjson_obj_get(host, "trust"));
+        const char *permission = yyjson_get_str(yyjson_obj_get(host, "permission"));
+        if (all == NULL) {
+            return false;
+        }
+        all[at] = (struct member_host){
+                .key = yyjson_get_str(key),
+                .trust = trust != NULL && strcmp(trust, "official") == 0 ? TRUST_OFFICIAL
+                                                                         : TRUST_COMMUNITY,
+                .permission = permission == NULL                   ? -1
+                              : strcmp(permission, "safe") == 0    ? TR_SAFE
+                              : strcmp(permission, "confirm") == 0 ? TR_CONFIRM
+                                                                   : TR_DANGEROUS};
+    }
+    ret->hosts = all;
+    ret->host_count = yyjson_obj_size(hosts);
+    return all != NULL;
+}
+
 static int fill(struct joined *joined, const struct toolrack_join_options *given,
                 struct member_options *ret, struct toolrack_error *err) {
     struct toolrack *host = joined->host;
@@ -199,6 +230,7 @@ static int fill(struct joined *joined, const struct toolrack_join_options *given
             .group = given->group,
             .name = given->name,
             .credentials = given->credentials,
+            .nkey = given->nkey,
             .ca = given->ca,
             .certificate = given->certificate,
             .key = given->key,
@@ -222,7 +254,8 @@ static int fill(struct joined *joined, const struct toolrack_join_options *given
     if (!keep(joined, &ret->url, "nats://127.0.0.1:4222") ||
         !keep(joined, &ret->group, "default") ||
         !keep(joined, &ret->name, name[0] != '\0' ? name : "host") ||
-        !keep(joined, &ret->credentials, NULL) || !keep(joined, &ret->ca, NULL) ||
+        !keep(joined, &ret->credentials, NULL) || !keep(joined, &ret->nkey, NULL) ||
+        !add_hosts(joined, ret) || !keep(joined, &ret->ca, NULL) ||
         !keep(joined, &ret->certificate, NULL) || !keep(joined, &ret->key, NULL) ||
         !keep_trusted(joined, given->trusted, ret)) {
         return error_oom(err);

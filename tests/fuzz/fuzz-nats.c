@@ -104,9 +104,9 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     check(decision_open(bytes, size, "group", "a.b.c.d", &arena, &decision, &err) < 0);
     yyjson_val *root = message_read(bytes, size, &arena, "a page", NULL);
     struct tr_tool tool;
-    if (root != NULL && announce_read(root, false, &tool, &err) == 0) {
+    if (root != NULL && announce_read(root, TR_CONFIRM, &tool, &err) == 0) {
         check(tool.name != NULL && tool.schema != NULL && tool.permission != TR_SAFE);
-        check(announce_read(root, true, &tool, &err) == 0 && tool.permission <= TR_DANGEROUS);
+        check(announce_read(root, TR_SAFE, &tool, &err) == 0 && tool.permission <= TR_DANGEROUS);
     }
     return 0;
 }

@@ -31,6 +31,7 @@ struct toolrack_join_options {
     uint64_t beat_ms;  /**< how often it announces itself; 1000 */
     uint64_t observes; /**< not 0: it neither offers tools nor has those of others; it only sees who
                           is there */
+    const char *nkey;  /**< file of the seed of an nkey of NATS, of this user alone; none */
 };
 #define TOOLRACK_JOIN_OPTIONS_INIT \
     { .size = sizeof(struct toolrack_join_options) }

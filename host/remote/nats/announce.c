@@ -92,7 +92,7 @@ static int refuse(const char *member, struct toolrack_error *err) {
                      member);
 }
 
-int announce_read(yyjson_val *described, bool trusted, struct tr_tool *ret,
+int announce_read(yyjson_val *described, uint32_t permission_min, struct tr_tool *ret,
                   struct toolrack_error *err) {
     *ret = (struct tr_tool){.size = sizeof *ret,
                             .name = text_of(yyjson_obj_get(described, "name")),
@@ -134,8 +134,8 @@ int announce_read(yyjson_val *described, bool trusted, struct tr_tool *ret,
             ret->flags |= flags[i].flag;
         }
     }
-    if (!trusted && ret->permission < TR_CONFIRM) {
-        ret->permission = TR_CONFIRM; /* nobody vouches for what an unknown host says of itself */
+    if (ret->permission < permission_min) {
+        ret->permission = permission_min; /* nobody vouches for what a host says of itself */
     }
     return 0;
 }

@@ -27,8 +27,8 @@ void announce_digest(const char *json, size_t length, char ret[static ANNOUNCE_D
 /** Make the struct of a tool of another host; its texts are those of `described`. What must be
  * there and is not, or is of another type, is an error; the registry checks all else.
  *
- * @param trusted  whether the host's key is trusted: else the tool is `confirm` at least
+ * @param permission  the least that the tool has here, enum tr_permission
  * @param ret      its `run` is not set
  * @return 0; TOOLRACK_E_INVALID. [any-thread] */
-int announce_read(yyjson_val *described, bool trusted, struct tr_tool *ret,
+int announce_read(yyjson_val *described, uint32_t permission, struct tr_tool *ret,
                   struct toolrack_error *err);

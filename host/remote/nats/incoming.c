@@ -217,29 +217,24 @@ static int approve(void *user, const struct toolrack_approval_request *request) 
 
 /* -------------------------------------------------------------- permission */
 
-static const char *header(natsMsg *message, const char *name) {
-    const char *value = NULL;
-    return nats.MsgHeader_Get(message, name, &value) == NATS_OK && value != NULL ? value : "";
-}
-
 /* Whether a call is signed by a trusted key. One with a signature that is wrong is an error: its
  * sender believes that it has the right to call.
  * @return 0; TOOLRACK_E_PERMISSION_DENIED; as nonces_take() */
 static int check_signature(struct member *member, natsMsg *message, const char **ret_key,
                            struct toolrack_error *err) {
-    const char *key = header(message, HEADER_KEY);
+    const char *key = member_header(message, HEADER_KEY);
     const struct key_statement statement = {.purpose = "call",
                                             .group = member->group_token,
                                             .instance = member->instance,
-                                            .time = header(message, HEADER_TIME),
-                                            .nonce = header(message, HEADER_NONCE),
+                                            .time = member_header(message, HEADER_TIME),
+                                            .nonce = member_header(message, HEADER_NONCE),
                                             .data = nats.Msg_GetData(message),
                                             .length = (size_t)nats.Msg_GetDataLength(message)};
     *ret_key = NULL;
     if (key[0] == '\0' || !member_trusts(member, key)) {
         return 0; /* as without a key */
     }
-    if (!key_verify(key, header(message, HEADER_SIGNATURE), &statement)) {
+    if (!key_verify(key, member_header(message, HEADER_SIGNATURE), &statement)) {
         return error_set(err, TOOLRACK_E_PERMISSION_DENIED,
                          "the signature of the call does not fit; it is not by the key %s, or is "
                          "of another call",
@@ -475,7 +470,7 @@ static int take_call(struct member *member, natsMsg *message, struct arena *aren
                      struct toolrack_error *err) {
     struct message_call call;
     const char *key = NULL;
-    const char *shown = header(message, HEADER_KEY);
+    const char *shown = member_header(message, HEADER_KEY);
     CLEANUP(incoming_unrefp) struct incoming *incoming = NULL;
     int code = message_read_call(nats.Msg_GetData(message), (size_t)nats.Msg_GetDataLength(message),
                                  arena, &call, err);

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/json-string.h"
 #include "base/thread.h"
+#include "remote/nats/nkey.h"
 #include "remote/nats/parts.h"
 
 /* How long joining waits for the server. */
@@ -106,6 +107,26 @@ bool member_trusts(const struct member *member, const char *public) {
     return false;
 }
 
+struct host_terms member_terms(const struct member *member, const char *public) {
+    bool is_trusted = public[0] != '\0' && member_trusts(member, public);
+    struct host_terms terms = {.trusted = is_trusted,
+                               .trust = TRUST_COMMUNITY,
+                               .permission = is_trusted ? TR_SAFE : TR_CONFIRM};
+    for (size_t i = 0; public[0] != '\0' && i < member->options.host_count; i++) {
+        const struct member_host *host = &member->options.hosts[i];
+        if (strcmp(host->key, public) == 0) {
+            terms.trust = host->trust;
+            terms.permission = host->permission < 0 ? terms.permission : (uint32_t)host->permission;
+        }
+    }
+    return terms;
+}
+
+const char *member_header(natsMsg *message, const char *name) {
+    const char *value = NULL;
+    return nats.MsgHeader_Get(message, name, &value) == NATS_OK && value != NULL ? value : "";
+}
+
 void member_wake(struct member *member) {
     (void)pthread_cond_broadcast(&member->changed);
 }
@@ -117,6 +138,31 @@ static void add_string(struct buf *out, const char *name, const char *text) {
     if (!buf_add_json_text(out, text, strlen(text))) {
         buf_add_text(out, "\"\"");
     }
+}
+
+/* An announcement is signed, with a number: an older one is none. */
+static void publish_signed(struct member *member, const char *subject, const struct buf *data) {
+    char number[24];
+    char signature[KEY_SIGNATURE_ROOM];
+    natsMsg *message = NULL;
+    (void)snprintf(number, sizeof number, "%llu",
+                   (unsigned long long)atomic_fetch_add(&member->announcements, 1) + 1);
+    const struct key_statement statement = {.purpose = "announcement",
+                                            .group = member->group_token,
+                                            .instance = member->instance,
+                                            .time = "",
+                                            .nonce = number,
+                                            .data = data->data,
+                                            .length = data->length};
+    if (!data->failed &&
+        nats.Msg_Create(&message, subject, NULL, data->data, (int)data->length) == NATS_OK) {
+        key_sign(member->key, &statement, signature);
+        if (nats.MsgHeader_Set(message, HEADER_NONCE, number) == NATS_OK &&
+            nats.MsgHeader_Set(message, HEADER_SIGNATURE, signature) == NATS_OK) {
+            (void)nats.Connection_PublishMsg(member->connection, message);
+        }
+    }
+    nats.Msg_Destroy(message);
 }
 
 static void announce(struct member *member, bool leaving) {
@@ -134,8 +180,7 @@ static void announce(struct member *member, bool leaving) {
     buf_printf(&out, ",\"running\":%u,\"tools\":%zu,\"time_ms\":%lld%s}",
                member->options.running(member->options.user), catalogue->count,
                (long long)clock_wall_ms(), leaving ? ",\"leaving\":true" : "");
-    (void)member_publish(member, member_subject(member, subject, "announce.%s", member->instance),
-                         NULL, &out);
+    publish_signed(member, member_subject(member, subject, "announce.%s", member->instance), &out);
 }
 
 static void greeted(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
@@ -305,6 +350,7 @@ static void closed(natsConnection *connection, void *user) {
 
 static int set_options(struct member *member, natsOptions *made, struct toolrack_error *err) {
     const struct member_options *options = &member->options;
+    char nkey[NKEY_ROOM];
     CLEANUP(freep) char *urls = strdup(options->url);
     const char *servers[SERVERS_MAX];
     int count = 0;
@@ -318,6 +364,11 @@ static int set_options(struct member *member, natsOptions *made, struct toolrack
                              SERVERS_MAX);
         }
         servers[count++] = url;
+    }
+    int code = options->credentials != NULL ? nkey_check_file(options->credentials, err) : 0;
+    code = code == 0 && options->nkey != NULL ? nkey_read(options->nkey, nkey, err) : code;
+    if (code < 0) {
+        return code;
     }
     natsStatus status = nats.Options_SetServers(made, servers, count);
     status = status != NATS_OK ? status : nats.Options_SetName(made, options->name);
@@ -333,8 +384,8 @@ static int set_options(struct member *member, natsOptions *made, struct toolrack
     if (status == NATS_OK && options->credentials != NULL) {
         status = nats.Options_SetUserCredentialsFromFiles(made, options->credentials, NULL);
     }
-    if (status == NATS_OK && options->nkey_seed != NULL) {
-        status = nats.Options_SetNKeyFromSeed(made, options->nkey, options->nkey_seed);
+    if (status == NATS_OK && options->nkey != NULL) {
+        status = nats.Options_SetNKeyFromSeed(made, nkey, options->nkey);
     }
     if (status == NATS_OK && options->ca != NULL) {
         status = nats.Options_LoadCATrustedCertificates(made, options->ca);

@@ -26,6 +26,14 @@ struct member;
 /* Most calls of other hosts that are under way here. */
 #define MEMBER_CALLS_MAX        4096u
 
+/* What the configuration says of the tools of one host. What a host announces of itself says
+ * nothing of this. */
+struct member_host {
+    const char *key; /* public */
+    enum trust trust;
+    int permission; /* the least that they have here, enum tr_permission; -1: as without this */
+};
+
 /* All pointers are borrowed until member_leave(). Functions are called on threads of the member,
  * and on those of calls. */
 struct member_options {
@@ -34,14 +42,15 @@ struct member_options {
     const char *group;       /* only hosts of the same group know each other */
     const char *name;        /* of this host, for people */
     const char *credentials; /* file of a JWT and a seed; NULL: none. Likewise: */
-    const char *nkey_seed;   /* file of the seed of a public key of NATS */
-    const char *nkey;        /* that public key */
+    const char *nkey;        /* file of the seed of an nkey */
     const char *ca;          /* files of TLS */
     const char *certificate;
     const char *key;
     const char *key_folder;     /* where the key of this host is kept; NULL: nowhere */
     const char *const *trusted; /* public keys of hosts, `trusted_count` of them */
     size_t trusted_count;
+    const struct member_host *hosts; /* `host_count` of them; of others, trust is `community` */
+    size_t host_count;
     bool serves;      /* others may call its tools */
     bool uses;        /* it registers and calls the tools of others */
     unsigned beat_ms; /* 0: MEMBER_BEAT_MS */
@@ -62,8 +71,8 @@ struct member_options {
     /* Register a tool of other hosts. `tool` and `service` are copied; its release() is called once
      * in any case, maybe much later.
      * @return 0 with its number, or as registry_add_all(). */
-    int (*add)(void *user, const struct tr_tool *tool, const struct run_service *service,
-               uint64_t *ret_uid, struct toolrack_error *err);
+    int (*add)(void *user, const struct tr_tool *tool, enum trust trust,
+               const struct run_service *service, uint64_t *ret_uid, struct toolrack_error *err);
     /* Take it back; its calls that run end by themselves. */
     void (*remove)(void *user, const char *name, uint64_t uid);
 

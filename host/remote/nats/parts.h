@@ -92,6 +92,7 @@ struct member {
     bool is_closed; /* libnats tells nothing more of the connection */
     bool wants;     /* a peer's tools are to be read */
     struct announced *catalogue;
+    atomic_uint_fast64_t announcements; /* how many it has made */
 
     struct incoming *incoming; /* a list; guarded by `lock`, as are the next */
     size_t incoming_count;
@@ -117,6 +118,13 @@ struct member {
     struct agreement *agreement; /* NULL: nothing is shared */
 };
 
+/* On what terms a host has tools here: by its key alone, which its signature proves. */
+struct host_terms {
+    bool trusted; /* its key is trusted */
+    enum trust trust;
+    uint32_t permission; /* the least of its tools */
+};
+
 /* ---- join.c */
 
 /** "toolrack.1.GROUP.<form>" @return `ret`. */
@@ -134,6 +142,10 @@ int member_keep_subscribed(struct member *member, const char *subject, natsMsgHa
 bool member_publish(struct member *member, const char *subject, const char *reply,
                     const struct buf *data);
 bool member_trusts(const struct member *member, const char *public);
+/** @param public  "": it has proven no key */
+struct host_terms member_terms(const struct member *member, const char *public);
+/** The value of a header; "" for none. */
+const char *member_header(natsMsg *message, const char *name);
 /** Wake the member's thread. Caller holds the lock. */
 void member_wake(struct member *member);
 
@@ -267,7 +279,7 @@ void agreement_destroy(struct agreement *agreement);
 /* What a tool is: tools of several hosts are one if these are equal. */
 struct remote_identity {
     char digest[ANNOUNCE_DIGEST_ROOM]; /* of the description as it came */
-    bool trusted; /* by a host with a trusted key: it is another tool than the same by others */
+    struct host_terms terms;           /* of its hosts: of others the same is another tool */
 };
 
 /* The user of the service of a remote tool. The tables of the member have a reference while a host

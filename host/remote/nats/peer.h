@@ -17,6 +17,8 @@ struct peer {
     char key[KEY_TEXT_ROOM]; /* as it says; proven by the signature of its tools */
     char version[64];
     bool is_proven;
+    bool is_signed; /* its last announcement was signed by a trusted key, which is `key` */
+    uint64_t announced_number;            /* its number; an older one is not taken */
     char announced[ANNOUNCE_DIGEST_ROOM]; /* the digest of its tools */
     char known[ANNOUNCE_DIGEST_ROOM];     /* of those that were read; "": none were */
     unsigned failures;                    /* to read them, in a row */
@@ -46,7 +48,8 @@ void peer_forget(struct member *member, struct peer *peer);
 /** A remote tool, the one that there is or a new one. [the member's thread]
  * @return 0; TOOLRACK_E_LIMIT_EXCEEDED at MEMBER_REMOTE_TOOLS_MAX; TOOLRACK_E_NO_MEMORY */
 int remote_tool_get(struct member *member, const struct tr_tool *described, const char *digest,
-                    bool trusted, struct remote_tool **ret, struct toolrack_error *err);
+                    const struct host_terms *terms, struct remote_tool **ret,
+                    struct toolrack_error *err);
 /** Register a tool, unless it is. The description is needed for that only, so it is not kept. [the
  * member's thread] */
 void remote_tool_register(struct member *member, struct remote_tool *tool,

@@ -76,13 +76,49 @@ static struct peer *add(struct member *member, const char *instance) {
     return peer;
 }
 
-static void take_announcement(struct member *member, yyjson_val *root) {
+/* Whose announcement it is: a trusted key has to have signed it, and what such a key has announced
+ * nobody else may change. A host that is not trusted may say what it likes of itself.
+ * @param ret_number  of one by a trusted key, its number; else 0 */
+static bool is_genuine(const struct member *member, yyjson_val *root, natsMsg *message,
+                       uint64_t *ret_number) {
+    const char *key = yyjson_get_str(yyjson_obj_get(root, "key"));
+    const char *number = member_header(message, HEADER_NONCE);
+    const struct key_statement statement = {
+            .purpose = "announcement",
+            .group = member->group_token,
+            .instance = yyjson_get_str(yyjson_obj_get(root, "instance")),
+            .time = "",
+            .nonce = number,
+            .data = nats.Msg_GetData(message),
+            .length = (size_t)nats.Msg_GetDataLength(message)};
+    *ret_number = 0;
+    if (key == NULL || !member_trusts(member, key)) {
+        return true;
+    }
+    *ret_number = strtoull(number, NULL, 10);
+    return *ret_number > 0 && key_verify(key, member_header(message, HEADER_SIGNATURE), &statement);
+}
+
+/* Caller holds the lock. */
+static bool may_follow(const struct peer *peer, yyjson_val *root, uint64_t number) {
+    const char *key = yyjson_get_str(yyjson_obj_get(root, "key"));
+    return peer == NULL || !peer->is_signed ||
+           (number > peer->announced_number && key != NULL && strcmp(key, peer->key) == 0);
+}
+
+static void take_announcement(struct member *member, yyjson_val *root, natsMsg *message) {
     const char *instance = yyjson_get_str(yyjson_obj_get(root, "instance"));
-    if (!is_instance(instance) || strcmp(instance, member->instance) == 0) {
+    uint64_t number = 0;
+    if (!is_instance(instance) || strcmp(instance, member->instance) == 0 ||
+        !is_genuine(member, root, message, &number)) {
         return;
     }
     (void)pthread_mutex_lock(&member->lock);
     struct peer *peer = peer_find(member, instance);
+    if (!may_follow(peer, root, number)) {
+        (void)pthread_mutex_unlock(&member->lock);
+        return;
+    }
     if (yyjson_is_true(yyjson_obj_get(root, "leaving"))) {
         if (peer != NULL) {
             peer_forget(member, peer);
@@ -95,9 +131,11 @@ static void take_announcement(struct member *member, yyjson_val *root) {
         copy_text(root, "name", peer->name, sizeof peer->name);
         copy_text(root, "version", peer->version, sizeof peer->version);
         copy_text(root, "digest", peer->announced, sizeof peer->announced);
-        if (!peer->is_proven) {
+        if (!peer->is_proven || number > 0) {
             copy_text(root, "key", peer->key, sizeof peer->key);
         }
+        peer->is_signed = number > 0;
+        peer->announced_number = number;
         peer->running = yyjson_get_uint(yyjson_obj_get(root, "running"));
         peer->seen_ns = clock_now_ns();
         if (strcmp(peer->announced, peer->known) != 0 && peer->seen_ns >= peer->retry_ns) {
@@ -118,7 +156,7 @@ void peers_announced(natsConnection *connection, natsSubscription *subscription,
             message_read(nats.Msg_GetData(message), (size_t)nats.Msg_GetDataLength(message), &arena,
                          "an announcement", NULL);
     if (root != NULL) {
-        take_announcement(user, root);
+        take_announcement(user, root, message);
     }
     nats.Msg_Destroy(message);
 }

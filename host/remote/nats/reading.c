@@ -26,7 +26,7 @@ struct reading {
     char instance[INSTANCE_ROOM];
     char announced[ANNOUNCE_DIGEST_ROOM];
     char key[KEY_TEXT_ROOM]; /* that signed the pages; "": none did */
-    bool is_trusted;
+    struct host_terms terms;
     struct arena arena; /* has the pages */
     struct remote_tool **tools;
     yyjson_val **described; /* the same, as the host describes them */
@@ -61,7 +61,7 @@ static int take_tool(struct reading *reading, yyjson_val *described, struct tool
     struct tr_tool tool;
     char digest[ANNOUNCE_DIGEST_ROOM];
     CLEANUP(buf_finish) struct buf json = BUF_INIT;
-    int code = announce_read(described, reading->is_trusted, &tool, err);
+    int code = announce_read(described, reading->terms.permission, &tool, err);
     if (code < 0) {
         return code;
     }
@@ -76,7 +76,7 @@ static int take_tool(struct reading *reading, yyjson_val *described, struct tool
     }
     announce_digest(json.data, json.length, digest);
     struct remote_tool *remote = NULL;
-    code = remote_tool_get(member, &tool, digest, reading->is_trusted, &remote, err);
+    code = remote_tool_get(member, &tool, digest, &reading->terms, &remote, err);
     if (code < 0) {
         return code;
     }
@@ -107,7 +107,7 @@ static int check_page(struct reading *reading, natsMsg *page, struct toolrack_er
                          "its tools are signed by different keys");
     }
     (void)snprintf(reading->key, sizeof reading->key, "%s", key);
-    reading->is_trusted = key[0] != '\0' && member_trusts(member, key);
+    reading->terms = member_terms(member, key);
     return 0;
 }
 
@@ -207,7 +207,8 @@ static void register_tools(struct reading *reading) {
     struct toolrack_error err;
     struct tr_tool described;
     for (size_t i = 0; i < reading->count; i++) {
-        if (announce_read(reading->described[i], reading->is_trusted, &described, &err) == 0) {
+        if (announce_read(reading->described[i], reading->terms.permission, &described, &err) ==
+            0) {
             remote_tool_register(reading->member, reading->tools[i], &described);
         }
     }

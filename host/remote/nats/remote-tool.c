@@ -16,7 +16,10 @@ static int compare_identities(const void *left, const void *right) {
     const struct remote_identity *a = left;
     const struct remote_identity *b = right;
     int order = strcmp(a->digest, b->digest);
-    return order != 0 ? order : (int)a->trusted - (int)b->trusted;
+    return order != 0                             ? order
+           : a->terms.trusted != b->terms.trusted ? (int)a->terms.trusted - (int)b->terms.trusted
+           : a->terms.trust != b->terms.trust     ? (int)a->terms.trust - (int)b->terms.trust
+                                              : (int)a->terms.permission - (int)b->terms.permission;
 }
 
 static int compare_name(const void *name, const void *tool) {
@@ -115,8 +118,9 @@ static struct remote_tool *create(struct member *member, const struct tr_tool *d
 }
 
 int remote_tool_get(struct member *member, const struct tr_tool *described, const char *digest,
-                    bool trusted, struct remote_tool **ret, struct toolrack_error *err) {
-    struct remote_identity identity = {.trusted = trusted};
+                    const struct host_terms *terms, struct remote_tool **ret,
+                    struct toolrack_error *err) {
+    struct remote_identity identity = {.terms = *terms};
     (void)snprintf(identity.digest, sizeof identity.digest, "%s", digest);
     struct remote_tool **place = tfind(&identity, &member->tools_by_identity, compare_identities);
     if (place != NULL) {
@@ -203,7 +207,7 @@ static void unregister(struct member *member, struct remote_tool *tool) {
 static void free_name(struct member *member, const char *name) {
     for (struct remote_tool *tool = first_of(member, name); tool != NULL;
          tool = tool->next_of_name) {
-        if (tool->is_registered && !tool->identity.trusted) {
+        if (tool->is_registered && !tool->identity.terms.trusted) {
             unregister(member, tool);
             tool->refused = TOOLRACK_E_EXISTS;
         }
@@ -216,13 +220,13 @@ void remote_tool_register(struct member *member, struct remote_tool *tool,
     if (tool->is_registered || tool->refused != 0 || !member->options.uses) {
         return;
     }
-    if (tool->identity.trusted) {
+    if (tool->identity.terms.trusted) {
         free_name(member, tool->name);
     }
     const struct run_service service = {.run = outgoing_run, .user = tool, .release = unref};
     (void)atomic_fetch_add(&tool->refs, 1); /* of the service */
-    tool->refused =
-            member->options.add(member->options.user, described, &service, &tool->uid, &err);
+    tool->refused = member->options.add(member->options.user, described, tool->identity.terms.trust,
+                                        &service, &tool->uid, &err);
     tool->is_registered = tool->refused == 0;
     if (tool->refused != 0) {
         say_refused(member, tool, tool->refused, err.message);
