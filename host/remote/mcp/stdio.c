@@ -30,6 +30,7 @@ struct stdio {
     int input;  /* what the server reads */
     int output; /* what it writes */
     int errors;
+    bool is_quiet;           /* no errors were there when it was waited for last */
     struct buf unsent;       /* for its input */
     atomic_bool has_unsent;  /* the same, for who waits */
     struct buf read;         /* of its output; */
@@ -226,12 +227,12 @@ static bool drop(struct transport *transport, uint64_t number) {
 }
 
 static void wait_for_either(struct transport *transport, int ms) {
-    const struct stdio *io = (const struct stdio *)transport;
+    struct stdio *io = (struct stdio *)transport;
     struct pollfd fds[] = {
             {.fd = io->output, .events = POLLIN},
             {.fd = io->errors, .events = POLLIN},
             {.fd = atomic_load(&io->has_unsent) ? io->input : -1, .events = POLLOUT}};
-    (void)poll(fds, ARRAY_LENGTH(fds), ms);
+    io->is_quiet = poll(fds, ARRAY_LENGTH(fds), ms) > 0 && fds[1].revents == 0;
 }
 
 static int explain_end(struct stdio *io, struct toolrack_error *err) {
@@ -257,7 +258,10 @@ static int receive(struct transport *transport, struct toolrack_error *err) {
         return error_oom(err);
     }
     ssize_t got = read(io->output, all->data + all->length, READ_SIZE);
-    read_errors(io);
+    if (!io->is_quiet || got <= 0) {
+        read_errors(io);
+    }
+    io->is_quiet = false;
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
         return explain_end(io, err);
     }

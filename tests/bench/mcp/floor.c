@@ -46,6 +46,22 @@ static size_t answer(char *text, size_t length, char *out) {
         (void)yyjson_mut_obj_add_strn(doc, content, "text", yyjson_get_str(said),
                                       yyjson_get_len(said));
     }
+    /* For clients that want to know what they talk to. */
+    if (strcmp(method, "initialize") == 0) {
+        yyjson_mut_val *capabilities = yyjson_mut_obj_add_obj(doc, result, "capabilities");
+        (void)yyjson_mut_obj_add_obj(doc, capabilities, "tools");
+        (void)yyjson_mut_obj_add_str(doc, result, "protocolVersion", "2025-06-18");
+        yyjson_mut_val *info = yyjson_mut_obj_add_obj(doc, result, "serverInfo");
+        (void)yyjson_mut_obj_add_str(doc, info, "name", "floor");
+        (void)yyjson_mut_obj_add_str(doc, info, "version", "1.0.0");
+    } else if (strcmp(method, "tools/list") == 0) {
+        yyjson_mut_val *tool =
+                yyjson_mut_arr_add_obj(doc, yyjson_mut_obj_add_arr(doc, result, "tools"));
+        (void)yyjson_mut_obj_add_str(doc, tool, "name", "echo");
+        (void)yyjson_mut_obj_add_str(doc, tool, "description", "Give back the message");
+        yyjson_mut_val *schema = yyjson_mut_obj_add_obj(doc, tool, "inputSchema");
+        (void)yyjson_mut_obj_add_str(doc, schema, "type", "object");
+    }
     size_t size = 0;
     char *json = yyjson_mut_write_opts(doc, 0, &alc, &size, NULL);
     memcpy(out, json, size);
