@@ -22,6 +22,31 @@ export function rows(file, word) {
                 .filter((row) => row[0] === word).map((row) => row.slice(1));
 }
 
+// ---------------------------------------------------------- the conformance suite
+
+const words = (check) => `${check.status} ${check.id}: ${check.errorMessage ?? check.description}`;
+
+/** What is wrong with a scenario, in the words of its checks; nothing if it is as expected. */
+export function judge(checks, count, skips, allowed) {
+    if (!checks) {
+        return 'the suite has no such scenario any more, or did not get that far';
+    }
+    const skipped = checks.filter((check) => check.status === 'SKIPPED');
+    const failing = checks.filter((check) => ['FAILURE', 'WARNING'].includes(check.status));
+    failing.push(...(skipped.length === skips ? [] : skipped));
+    const counted = checks.filter((check) => ['SUCCESS', 'FAILURE'].includes(check.status));
+    const problems = failing.filter((check) => !allowed.includes(check.id)).map(words);
+    problems.push(...allowed.filter((id) => !failing.some((check) => check.id === id))
+                            .map((id) => `${id} is in the list of failures, but does not fail`));
+    if (skipped.length < skips) {
+        problems.push(`${skipped.length} checks were skipped, not ${skips}`);
+    }
+    if (allowed.length === 0 && counted.length !== count) {
+        problems.push(`${counted.length} checks ran, not ${count}`);
+    }
+    return problems.join('\n');
+}
+
 let known = [];
 /** Cases whose names end so are known to fail: they pass if they fail. */
 export function knownToFail(names) {

@@ -7,7 +7,7 @@
 import {spawn} from 'node:child_process';
 import {existsSync, readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {finish, note, report, rows, serve, temporaryFolder} from './lib.mjs';
+import {finish, judge, note, report, rows, serve, temporaryFolder} from './lib.mjs';
 
 const revision = process.argv[2];
 const suite = new URL('../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url);
@@ -30,29 +30,6 @@ function results(folder) {
         found.set(scenario, JSON.parse(readFileSync(join(folder, name, 'checks.json'), 'utf8')));
     }
     return found;
-}
-
-const words = (check) => `${check.status} ${check.id}: ${check.errorMessage ?? check.description}`;
-
-// What is wrong with a scenario, in the words of its checks; nothing if it is as expected.
-function judge(checks, count, skips, allowed) {
-    if (!checks) {
-        return 'the suite has no such scenario any more, or did not get that far';
-    }
-    const skipped = checks.filter((check) => check.status === 'SKIPPED');
-    const failing = checks.filter((check) => ['FAILURE', 'WARNING'].includes(check.status));
-    failing.push(...(skipped.length === skips ? [] : skipped));
-    const counted = checks.filter((check) => ['SUCCESS', 'FAILURE'].includes(check.status));
-    const problems = failing.filter((check) => !allowed.includes(check.id)).map(words);
-    problems.push(...allowed.filter((id) => !failing.some((check) => check.id === id))
-                            .map((id) => `${id} is in the list of failures, but does not fail`));
-    if (skipped.length < skips) {
-        problems.push(`${skipped.length} checks were skipped, not ${skips}`);
-    }
-    if (allowed.length === 0 && counted.length !== count) {
-        problems.push(`${counted.length} checks ran, not ${count}`);
-    }
-    return problems.join('\n');
 }
 
 const folder = temporaryFolder();

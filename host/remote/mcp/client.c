@@ -12,6 +12,8 @@
 
 #define REVISION_STATELESS "2026-07-28"
 #define REVISION_SESSIONS  "2025-11-25"
+/* The code of a failure over the revision of a request. */
+#define REVISION_REFUSED   (-32022)
 
 static const char *const earlier_revisions[] = {REVISION_SESSIONS, "2025-06-18", "2025-03-26",
                                                 "2024-11-05"};
@@ -162,6 +164,25 @@ static void listen_to_changes(const struct mcp_client *client, struct session *s
     }
 }
 
+/* A server may refuse the revision of a request, and name it among those that it knows. */
+static bool wants_again(const struct message *answer) {
+    yyjson_val *error = yyjson_obj_get(yyjson_doc_get_root(answer->doc), "error");
+    yyjson_val *known = yyjson_obj_get(yyjson_obj_get(error, "data"), "supported");
+    return answer->kind == MESSAGE_FAILURE && answer->code == REVISION_REFUSED &&
+           json_has_text(known, REVISION_STATELESS);
+}
+
+/* Ask what the server is, as one of the stateless era is asked. */
+static int ask_what_it_is(struct mcp_client *client, struct session *session,
+                          const struct session_wait *wait, struct message **ret,
+                          struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    uint64_t number = mount_session_number(session);
+    mcp_client_begin(client, &text, number, "server/discover");
+    buf_add_text(&text, "}}");
+    return mount_session_ask(session, number, &text, wait, ret, err);
+}
+
 /* Whether the server knows the stateless era. One of the other era may answer with any failure, or
  * not at all.
  * @return 0, and the era is set if it does; TOOLRACK_E_IO: it has ended, over the question maybe */
@@ -172,12 +193,13 @@ static int discover(struct mcp_client *client, struct session *session,
                                           (uint64_t)CLIENT_DISCOVER_MS_MAX * CLOCK_NS_PER_MS};
     const struct session_wait shorter = wait_of(&limited);
     CLEANUP(mcp_message_destroyp) struct message *answer = NULL;
-    CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    uint64_t number = mount_session_number(session);
     atomic_store(&client->era, ERA_STATELESS);
-    mcp_client_begin(client, &text, number, "server/discover");
-    buf_add_text(&text, "}}");
-    int code = mount_session_ask(session, number, &text, &shorter, &answer, err);
+    int code = ask_what_it_is(client, session, &shorter, &answer, err);
+    if (code == 0 && wants_again(answer)) {
+        mcp_message_destroy(answer);
+        answer = NULL;
+        code = ask_what_it_is(client, session, &shorter, &answer, err);
+    }
     bool is_known =
             code == 0 && answer->kind == MESSAGE_RESULT &&
             json_has_text(yyjson_obj_get(answer->result, "supportedVersions"), REVISION_STATELESS);

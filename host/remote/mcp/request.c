@@ -190,9 +190,6 @@ static tr_status answer_inputs(struct mount_request *request, yyjson_val *result
 static tr_status take_no_answer(const struct mount_request *request, struct toolrack_error *err) {
     struct run *run = request->run;
     mcp_client_hide(request->client, err->message);
-    if (err->code == TOOLRACK_E_TIMEOUT) {
-        return run_fail(run, TOOLRACK_E_TIMEOUT, TR_FAILED, NULL, "%s", err->message);
-    }
     if (err->code == TOOLRACK_E_CANCELLED) {
         return run_fail(run, TOOLRACK_E_CANCELLED, TR_CANCELLED, NULL, "%s", err->message);
     }
