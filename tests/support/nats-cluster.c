@@ -87,11 +87,12 @@ static bool start(struct nats_node *node) {
     until.tv_sec += PATIENCE_S;
     int waited = 0;
     (void)pthread_mutex_lock(&cluster->lock);
-    while (!node->is_ready && waited == 0) {
+    /* Where others of a cluster reach it is said last. */
+    while ((!node->is_ready || (cluster->count > 1 && node->route_port == 0)) && waited == 0) {
         waited = pthread_cond_clockwait(&cluster->changed, &cluster->lock, CLOCK_MONOTONIC, &until);
     }
     (void)snprintf(node->url, sizeof node->url, "nats://127.0.0.1:%d", node->port);
-    bool is_ready = node->is_ready && node->port > 0;
+    bool is_ready = node->is_ready && node->port > 0 && waited == 0;
     (void)pthread_mutex_unlock(&cluster->lock);
     return is_ready;
 }

@@ -319,6 +319,7 @@ static int begin(struct member *member, const char *reply, struct endpoint *endp
         incoming->next = member->incoming;
         member->incoming = incoming;
         member->incoming_count++;
+        (void)callers_take(member->callers, reply);
     }
     (void)pthread_mutex_unlock(&member->lock);
     if (!has_room) {
@@ -487,6 +488,15 @@ static int take_call(struct member *member, natsMsg *message, struct arena *aren
     return code;
 }
 
+/* Whether a request was taken before: it came twice, and who sent it gets one answer. Requests come
+ * one after the other, so none is taken between this and begin(). */
+static bool was_taken(struct member *member, const char *reply) {
+    (void)pthread_mutex_lock(&member->lock);
+    bool was = callers_have(member->callers, reply);
+    (void)pthread_mutex_unlock(&member->lock);
+    return was;
+}
+
 void incoming_call(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
                    void *user) {
     (void)connection;
@@ -495,8 +505,10 @@ void incoming_call(natsConnection *connection, natsSubscription *subscription, n
     CLEANUP(arena_finish) struct arena arena;
     struct toolrack_error err;
     arena_init(&arena, NULL, 0);
-    if (nats.Msg_GetReply(message) != NULL && take_call(member, message, &arena, &err) < 0) {
-        send_error(member, nats.Msg_GetReply(message), &err);
+    const char *reply = nats.Msg_GetReply(message);
+    if (reply != NULL && !was_taken(member, reply) &&
+        take_call(member, message, &arena, &err) < 0) {
+        send_error(member, reply, &err);
     }
     nats.Msg_Destroy(message);
 }

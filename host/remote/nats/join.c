@@ -494,6 +494,7 @@ static int fill(struct member *member, struct toolrack_error *err) {
     member->group_token = buf_steal(&token);
     member->inbox = buf_steal(&inbox);
     member->nonces = nonces_create();
+    member->callers = callers_create();
     if (member->options.serves && member->options.store != NULL) {
         member->agreement = agreement_create(member);
         if (member->agreement == NULL) {
@@ -503,7 +504,8 @@ static int fill(struct member *member, struct toolrack_error *err) {
     member->beat_ms = member->options.beat_ms == 0                   ? MEMBER_BEAT_MS
                       : member->options.beat_ms < MEMBER_BEAT_MS_MIN ? MEMBER_BEAT_MS_MIN
                                                                      : member->options.beat_ms;
-    return member->group_token != NULL && member->inbox != NULL && member->nonces != NULL
+    return member->group_token != NULL && member->inbox != NULL && member->nonces != NULL &&
+                           member->callers != NULL
                    ? 0
                    : error_oom(err);
 }
@@ -610,6 +612,7 @@ void member_destroy(struct member *member) {
     micro_destroy(member);
     announced_unref(member->catalogue);
     nonces_destroy(member->nonces);
+    callers_destroy(member->callers);
     key_destroy(member->key);
     free(member->group_token);
     free(member->inbox);

@@ -22,6 +22,7 @@
 
 #include "remote/nats/announce.h"
 #include "remote/nats/breaker.h"
+#include "remote/nats/callers.h"
 #include "remote/nats/key.h"
 #include "remote/nats/libnats.h"
 #include "remote/nats/member.h"
@@ -96,6 +97,7 @@ struct member {
 
     struct incoming *incoming; /* a list; guarded by `lock`, as are the next */
     size_t incoming_count;
+    struct callers *callers;
     size_t fetching;           /* threads that fetch a call */
     struct outgoing *outgoing; /* likewise */
     uint64_t outgoing_last;    /* the number of the last one */

@@ -223,7 +223,8 @@ void remote_tool_register(struct member *member, struct remote_tool *tool,
     if (tool->identity.terms.trusted) {
         free_name(member, tool->name);
     }
-    const struct run_service service = {.run = outgoing_run, .user = tool, .release = unref};
+    const struct run_service service = {
+            .run = outgoing_run, .user = tool, .release = unref, .returns = true, .waits = true};
     (void)atomic_fetch_add(&tool->refs, 1); /* of the service */
     tool->refused = member->options.add(member->options.user, described, tool->identity.terms.trust,
                                         &service, &tool->uid, &err);
