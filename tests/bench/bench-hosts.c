@@ -24,6 +24,7 @@
 #include "bench.h"
 #include "nats-cluster.h"
 #include "remote/nats/libnats.h"
+#include "remove-tree.h"
 #include "simulated-hosts.h"
 #include "toolrack/hosts.h"
 #include "toolrack/plugin.h"
@@ -107,11 +108,11 @@ static void show_line(void *user, enum toolrack_log_level level, const char *sou
     (void)fprintf(stderr, "%s: %s\n", source, line);
 }
 
-static struct toolrack *open_host(void) {
+static struct toolrack *open_host(const char *folder) {
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     struct toolrack *host = NULL;
     options.config_file = "";
-    options.state_dir = "";
+    options.state_dir = folder;
     options.no_scan = 1;
     options.log = show_line;
     options.log_level = TOOLRACK_LOG_WARNING;
@@ -191,6 +192,7 @@ struct role {
     pid_t pid;
     FILE *in;
     FILE *out;
+    char key[64]; /* of a host */
 };
 
 /* Start this program as another one, and wait for its first line. */
@@ -219,6 +221,7 @@ static struct role start_role(const char *role, const char *const args[4]) {
     if (made.out == NULL || fgets(line, sizeof line, made.out) == NULL) {
         die(role);
     }
+    (void)sscanf(line, "ready %63s", made.key);
     return made;
 }
 
@@ -244,7 +247,7 @@ static void say(const char *line) {
 }
 
 static int be_host(const char *url, const char *group, const char *name, const char *trusted) {
-    struct toolrack *host = open_host();
+    struct toolrack *host = open_host("");
     char line[64];
     for (size_t i = 0; i < ARRAY_LENGTH(plugins); i++) {
         if (toolrack_register(host, &plugins[i], NULL, &err) < 0) {
@@ -252,7 +255,9 @@ static int be_host(const char *url, const char *group, const char *name, const c
         }
     }
     join(host, url, group, name, trusted);
-    say("ready");
+    char ready[80] = "ready ";
+    key_of(host, ready + strlen(ready), sizeof ready - strlen(ready));
+    say(ready);
     while (fgets(line, sizeof line, stdin) != NULL) {
     }
     toolrack_close(host);
@@ -363,14 +368,22 @@ static void run_without_deadline(long times) {
     run_calls("echo", times, false);
 }
 
+/* Both hosts trust each other: a safe tool's call is not signed then. The key of the front is in
+ * its folder, so that it has the same when it joins again. */
 static void measure_calls(void) {
     char key[64];
+    char folder[] = "/tmp/bench-hosts.XXXXXX";
     const char *const none[4] = {server.urls, NULL, NULL, NULL};
-    front = open_host();
+    if (mkdtemp(folder) == NULL) {
+        die("mkdtemp");
+    }
+    front = open_host(folder);
     join(front, server.urls, "calls", "front", NULL);
     key_of(front, key, sizeof key);
+    toolrack_leave(front);
     struct role responder = start_role("responder", none);
     struct role host = start_role("host", (const char *const[]){server.urls, "calls", "back", key});
+    join(front, server.urls, "calls", "front", host.key);
     bare = connect_bare(server.urls);
     await_tool(front, "echo", true);
     await_tool(front, "echo_signed", true);
@@ -390,6 +403,7 @@ static void measure_calls(void) {
     nats.Connection_Close(bare);
     nats.Connection_Destroy(bare);
     toolrack_close(front);
+    (void)remove_tree(folder);
 }
 
 /* ---------------------------------------------------------- two responders */
@@ -452,7 +466,7 @@ static void measure_works(const char *tool) {
     struct role hosts[2];
     work_tool = tool;
     (void)snprintf(group, sizeof group, "works-%s", tool);
-    front = open_host();
+    front = open_host("");
     join(front, server.urls, group, "front", NULL);
     for (unsigned i = 0; i < 2; i++) {
         hosts[i] = start_role("host",
@@ -534,7 +548,7 @@ static void measure_scale(void) {
     (void)snprintf(tool_text, sizeof tool_text, "%u", tools);
     struct role simulation = start_role(
             "simulation", (const char *const[]){server.urls, host_text, tool_text, NULL});
-    front = open_host();
+    front = open_host("");
     if (toolrack_add_listener(front, note, NULL, &err) < 0) {
         die("listen");
     }
@@ -570,14 +584,14 @@ static void measure_group(void) {
     static struct toolrack *fronts[FRONTS];
     static struct toolrack *owner;
     double ms[TOGGLES];
-    owner = open_host();
+    owner = open_host("");
     if (toolrack_register(owner, &plugins[0], NULL, &err) < 0) {
         die("register");
     }
     join(owner, server.urls, "group", "owner", NULL);
     added = removed = 0;
     for (unsigned i = 0; i < FRONTS; i++) {
-        fronts[i] = open_host();
+        fronts[i] = open_host("");
         if (toolrack_add_listener(fronts[i], note, NULL, &err) < 0) {
             die("listen");
         }
