@@ -430,6 +430,32 @@ static void test_offline(void **state) {
     AWAIT_ENABLED(B, "wipe", true);
 }
 
+/* The same for grants and lists. */
+static void test_offline_denials(void **state) {
+    (void)state;
+    join_all();
+    assert_int_equal(toolrack_grant(nodes[A].host, "wipe", 3600, NULL, &err), 0);
+    AWAIT_THAT(call(&nodes[B], "wipe") == 0 && call(&nodes[C], "wipe") == 0);
+    close_node(&nodes[C]);
+    open_node(&nodes[C], &plugin);
+    assert_int_equal(toolrack_revoke(nodes[C].host, "wipe", NULL, &err), 0);
+    assert_int_equal(
+            toolrack_mark(nodes[C].host, TOOLRACK_MARK_BLACKLIST, "say", true, NULL, NULL, &err),
+            0);
+    assert_int_equal(toolrack_grant(nodes[A].host, "wipe", 0, NULL, &err), 0);
+    assert_int_equal(
+            toolrack_mark(nodes[B].host, TOOLRACK_MARK_WHITELIST, "say", true, NULL, NULL, &err),
+            0);
+    AWAIT_THAT(is_marked(&nodes[A], TOOLRACK_MARK_WHITELIST, "say"));
+    join_node(&nodes[C], ALL);
+    AWAIT_THAT(is_marked(&nodes[A], TOOLRACK_MARK_BLACKLIST, "say") &&
+               is_marked(&nodes[B], TOOLRACK_MARK_BLACKLIST, "say"));
+    AWAIT_THAT(call(&nodes[A], "wipe") == TOOLRACK_E_PERMISSION_DENIED &&
+               call(&nodes[B], "wipe") == TOOLRACK_E_PERMISSION_DENIED);
+    assert_int_equal(call(&nodes[C], "wipe"), TOOLRACK_E_PERMISSION_DENIED);
+    AWAIT_THAT(has_decision(&nodes[C], "overruled"));
+}
+
 /* A host that comes back is told what was decided meanwhile. */
 static void test_return(void **state) {
     (void)state;
@@ -789,6 +815,7 @@ int main(void) {
             cmocka_unit_test_setup_teardown(test_versions, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_other_process, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_offline, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_offline_denials, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_return, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_same_pin, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_untrusted, set_up, tear_down),

@@ -25,7 +25,7 @@
 #include "remote/nats/parts.h"
 
 /* Between attempts to open the bucket. */
-#define RETRY_MS      5000
+#define RETRY_MS      1000
 /* Most bytes of what came and was not taken yet; beyond, the bucket is read as a whole. */
 #define CAME_SIZE_MAX (8u * 1024 * 1024)
 /* How often a decision that people here get ahead of is judged again at once. */
@@ -587,6 +587,13 @@ static void note_thing(void *user, const struct store_shared_row *row) {
     note(&round->things, row->thing);
 }
 
+/* What was judged stays so when tools change, and there may be much of it. */
+static void note_unseen(void *user, const struct store_shared_row *row) {
+    if (!row->is_seen) {
+        note_thing(user, row);
+    }
+}
+
 /* A failure at one thing keeps no other from being judged. */
 static void judge_all(struct round *round) {
     for (size_t at = 0; at < round->things.length; at += strlen(round->things.data + at) + 1) {
@@ -765,9 +772,9 @@ static void go_round(struct agreement *agreement, bool is_to_be_read, bool have_
     agreement->came = BUF_INIT;
     (void)pthread_mutex_unlock(&agreement->lock);
     code = code < 0 ? code : take_all(&round, &taken, &err);
-    if (code == 0 && have_tools_changed) {
-        code = store_shared_read(store_of(agreement), group_of(agreement), NULL, note_thing, &round,
-                                 &err);
+    if (code == 0 && have_tools_changed) { /* at the start, other hosts may be trusted */
+        code = store_shared_read(store_of(agreement), group_of(agreement), NULL,
+                                 is_to_be_read ? note_thing : note_unseen, &round, &err);
     }
     if (code < 0) {
         log_line(log_of(agreement), LOG_WARNING, "nats",
