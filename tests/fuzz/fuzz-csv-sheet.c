@@ -49,6 +49,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                           .delimiter = delimiters[data[0] % sizeof delimiters],
                           .quote = '"',
                           .decimal = data[0] % 7 == 0 ? ',' : '.',
+                          .thousands = data[0] % 5 != 0   ? '\0'
+                                       : data[0] % 7 == 0 ? '.'
+                                                          : ',',
                           .has_header = data[0] % 2 == 0,
                           .keep_text = data[0] % 3 == 0};
     if (sheet_load(&sheet, database, (const char *)data + 1, size - 1, NULL, NULL)) {
