@@ -130,6 +130,29 @@ static void each_fault_is_found_by_its_rule_and_by_no_other(void **state) {
     yyjson_doc_free(doc);
 }
 
+/* The decision about each call that needs consent is the host's, and a file in a folder that may be
+ * written is what a call is for. */
+static void what_was_allowed_is_no_leak(void **state) {
+    static const struct {
+        const char *plugin;
+        const char *rule;
+    } rows[] = {{"archive", "leak-memory"}, {"sqlite", "leak-files"}};
+    (void)state;
+    const char *bundled = getenv("E2E_BUNDLED");
+    if (bundled == NULL || *bundled == '\0') {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        yyjson_doc *doc =
+                report(RUN_WITH({.bare = true}, "test", plugin("E2E_BUNDLED", rows[i].plugin),
+                                "--json", "--seed", "7", QUICK, "--allow-dangerous", "--grant",
+                                "read", "--grant", "write", "--only", rows[i].rule),
+                       0);
+        assert_verdict(doc, rows[i].rule, "passed");
+        yyjson_doc_free(doc);
+    }
+}
+
 /* Neither hides behind a call that takes long and ends, nor behind one that ends where it is made
  * alone; and what the lock stops is the finding of no other rule. */
 static void calls_that_do_not_end_are_found(void **state) {
@@ -704,6 +727,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
             CASE(each_fault_is_found_by_its_rule_and_by_no_other),
             CASE(calls_that_do_not_end_are_found),
+            CASE(what_was_allowed_is_no_leak),
             CASE(a_race_is_found),
             CASE(a_build_with_thread_sanitizer_tells_the_race),
             CASE(a_runtime_that_cannot_be_had_is_told),
