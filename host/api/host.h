@@ -7,6 +7,7 @@
  *   hosts.c        joining other hosts by NATS
  *   share.c        carrying out what the hosts of a group have decided
  *   install.c      packages: install, update, go back, remove
+ *   rollout.c      packages on all hosts of a group; obey.c: orders of others
  *   owners.c       which plugin has a tool's name
  *   list.c         lists of tools and refusals
  *   check.c        problems of a plugin file or a configuration

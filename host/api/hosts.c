@@ -7,6 +7,7 @@
 
 #include "api/host.h"
 #include "api/hosts.h"
+#include "api/obey.h"
 #include "api/share.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -114,6 +115,12 @@ static int carry_out(void *user, const struct decision *decision,
 static void overruled(void *user, const struct decision *loser, const struct decision *winner) {
     const struct joined *joined = user;
     share_note_overruled(joined->host, loser, winner);
+}
+
+static int obey(void *user, const struct message_order *order, const struct buf *package,
+                const char *key, struct buf *out, struct toolrack_error *err) {
+    const struct joined *joined = user;
+    return obey_order(joined->host, order, package, key, out, err);
 }
 
 /* A toolrack_listener. */
@@ -234,7 +241,8 @@ static int fill(struct joined *joined, const struct toolrack_join_options *given
             .ca = given->ca,
             .certificate = given->certificate,
             .key = given->key,
-            .key_folder = given->observes == 0 ? host->places.state_dir : NULL,
+            .key_folder =
+                    given->observes == 0 || given->orders != 0 ? host->places.state_dir : NULL,
             .serves = given->observes == 0,
             .uses = given->observes == 0,
             .beat_ms = given->beat_ms < UINT32_MAX ? (unsigned)given->beat_ms : MEMBER_BEAT_MS,
@@ -246,6 +254,7 @@ static int fill(struct joined *joined, const struct toolrack_join_options *given
             .let_go = toolrack_call_unref,
             .running = running,
             .add = add_tool,
+            .obey = obey,
             .remove = remove_tool,
             .store = host->store,
             .digest = digest_of,
@@ -286,6 +295,11 @@ void host_decided(struct toolrack *host) {
     if (joined != NULL) {
         member_decided(joined->member);
     }
+}
+
+struct member *host_member(struct toolrack *host) {
+    struct joined *joined = present(host);
+    return joined != NULL ? joined->member : NULL;
 }
 
 int toolrack_join(struct toolrack *host, const struct toolrack_join_options *options,

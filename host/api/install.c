@@ -7,6 +7,7 @@
 
 #include "api/follow.h"
 #include "api/host.h"
+#include "api/install.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -354,6 +355,26 @@ int toolrack_install(struct toolrack *host, const struct toolrack_install_option
                      struct toolrack_text **ret_report, struct toolrack_error *err) {
     HOST_SCOPE(host);
     return change(host, options, install_named, ret_report, err);
+}
+
+/* Who ordered it was asked. */
+static bool always(void *user, const char *report) {
+    (void)user;
+    (void)report;
+    return true;
+}
+
+int install_given(struct toolrack *host, const struct source_given *given, bool looks_only,
+                  const char *who, struct toolrack_text **ret_report, struct toolrack_error *err) {
+    struct request request;
+    struct toolrack_install_options options = TOOLRACK_INSTALL_OPTIONS_INIT;
+    options.name = given->name;
+    options.who = who;
+    options.agree = always;
+    options.looks_only = looks_only;
+    int code = begin(&request, host, &options, err);
+    request.install.given = given;
+    return code < 0 ? code : take_step(&request, install_named, ret_report, err);
 }
 
 /* ------------------------------------------------------------------ update */

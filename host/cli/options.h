@@ -83,8 +83,10 @@ struct options {
     struct texts parameters;
     uint32_t max_result; /**< bytes; 0: not given */
     const char *max_steps;
-    uint32_t max_wait_s; /**< 0 when not given */
-    const char *level;   /**< of findings */
+    const char *rollout_first; /**< hosts rollout */
+    uint32_t rollout_calls;    /**< likewise */
+    uint32_t max_wait_s;       /**< 0 when not given */
+    const char *level;         /**< of findings */
     bool sarif;
     bool plan;
     bool quiet;
@@ -96,8 +98,8 @@ struct options {
     const char *nats;  /**< the address of a NATS server */
     const char *group; /**< of hosts */
     const char *name;  /**< of this host */
-    uint32_t limit;  /**< 0 when not given */
-    uint32_t budget; /**< 0 when not given */
+    uint32_t limit;    /**< 0 when not given */
+    uint32_t budget;   /**< 0 when not given */
     bool explain;
     bool disabled;
     bool schema;

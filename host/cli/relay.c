@@ -31,7 +31,7 @@ bool relay_fits(const struct options *options) {
     return verb != NULL && verb->relayed != RELAYED_NEVER && !options->packages && !options->help &&
            !options->version && !options->no_daemon && !options->verbose && !options->follow &&
            !options->require_sandbox && !options->safe_mode && !options->debug &&
-           options->nats == NULL &&
+           options->nats == NULL && !(verb->run == verb_hosts && options->words.count > 0) &&
            options->install == NULL && options->print_config == NULL;
 }
 

@@ -130,13 +130,6 @@ static void add_report(struct buf *out, yyjson_val *root) {
 
 /* ---------------------------------------------------------------- agreement */
 
-/* A request, while the library works on it. */
-struct asking {
-    struct cli *cli;
-    bool is_asked;      /* the person was asked at the terminal, and shown the report */
-    bool is_unanswered; /* nobody could be asked */
-};
-
 /* Write text to standard error, a line at a time. */
 static void show(const struct buf *text) {
     const char *rest = text->failed || text->data == NULL ? "" : text->data;
@@ -147,7 +140,7 @@ static void show(const struct buf *text) {
     }
 }
 
-static bool ask(struct asking *asking, yyjson_val *report) {
+static bool ask(struct install_asking *asking, yyjson_val *report) {
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
     CLEANUP(buf_finish) struct buf question = BUF_INIT;
     const char *installed = rows_member(report, "installed", NULL);
@@ -169,8 +162,8 @@ static bool ask(struct asking *asking, yyjson_val *report) {
     return agrees;
 }
 
-static bool agree(void *user, const char *report) {
-    struct asking *asking = user;
+bool install_agree(void *user, const char *report) {
+    struct install_asking *asking = user;
     if (asking->cli->options.yes) {
         return true;
     }
@@ -179,7 +172,7 @@ static bool agree(void *user, const char *report) {
 }
 
 /* The failure of a request: without a person, say what to do. */
-static int fail(const struct asking *asking, const char *verb, const char *name) {
+int install_fail(const struct install_asking *asking, const char *verb, const char *name) {
     if (asking->is_unanswered) {
         (void)cli_error(
                 asking->cli, TOOLRACK_E_CONFIRMATION_REQUIRED,
@@ -189,7 +182,7 @@ static int fail(const struct asking *asking, const char *verb, const char *name)
     return cli_fail(asking->cli);
 }
 
-static void set_options(struct asking *asking, const char *name, char *who,
+static void set_options(struct install_asking *asking, const char *name, char *who,
                         struct toolrack_install_options *ret) {
     const struct options *options = &asking->cli->options;
     ret->name = name;
@@ -197,7 +190,7 @@ static void set_options(struct asking *asking, const char *name, char *who,
     ret->is_unsigned = options->is_unsigned;
     ret->looks_only = options->dry_run;
     ret->who = who;
-    ret->agree = agree;
+    ret->agree = install_agree;
     ret->user = asking;
 }
 
@@ -266,7 +259,7 @@ static void add_done(struct cli *cli, bool is_shown, yyjson_val *root) {
 }
 
 /* What became of one package. */
-static int print_done(const struct asking *asking, const struct toolrack_text *text) {
+static int print_done(const struct install_asking *asking, const struct toolrack_text *text) {
     struct cli *cli = asking->cli;
     CLEANUP(yyjson_doc_freep) yyjson_doc *read = json_read(text);
     if (!cli->options.json) {
@@ -282,7 +275,7 @@ static int print_done(const struct asking *asking, const struct toolrack_text *t
 int verb_install(struct cli *cli) {
     char who[CLI_WHO_ROOM];
     const char *name = cli->options.words.items[0];
-    struct asking asking = {.cli = cli};
+    struct install_asking asking = {.cli = cli};
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     struct toolrack_install_options options = TOOLRACK_INSTALL_OPTIONS_INIT;
     cli_who(who, sizeof who);
@@ -291,14 +284,14 @@ int verb_install(struct cli *cli) {
         return cli_fail(cli);
     }
     return toolrack_install(cli->host, &options, &text, cli->err) < 0
-                   ? fail(&asking, "install", name)
+                   ? install_fail(&asking, "install", name)
                    : print_done(&asking, text);
 }
 
 /* ------------------------------------------------------------------- update */
 
 /* What became of all: a line or more for each, and a note for what failed. */
-static int print_all(const struct asking *asking, const struct toolrack_text *text) {
+static int print_all(const struct install_asking *asking, const struct toolrack_text *text) {
     struct cli *cli = asking->cli;
     CLEANUP(yyjson_doc_freep) yyjson_doc *read = json_read(text);
     yyjson_val *rows = yyjson_doc_get_root(read);
@@ -328,7 +321,7 @@ static int print_all(const struct asking *asking, const struct toolrack_text *te
 int verb_update(struct cli *cli) {
     char who[CLI_WHO_ROOM];
     const char *id = cli->options.words.count > 0 ? cli->options.words.items[0] : NULL;
-    struct asking asking = {.cli = cli};
+    struct install_asking asking = {.cli = cli};
     CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
     struct toolrack_install_options options = TOOLRACK_INSTALL_OPTIONS_INIT;
     cli_who(who, sizeof who);
@@ -338,7 +331,7 @@ int verb_update(struct cli *cli) {
     }
     int code = toolrack_update(cli->host, &options, &text, cli->err);
     if (code < 0 || asking.is_unanswered) {
-        return fail(&asking, "update", id != NULL ? id : "the packages");
+        return install_fail(&asking, "update", id != NULL ? id : "the packages");
     }
     return id != NULL ? print_done(&asking, text) : print_all(&asking, text);
 }

@@ -678,6 +678,11 @@ static const struct option_spec serve_options[] = {
 static const struct option_spec hosts_options[] = {
         {"nats", "URL", "ask the hosts of this NATS server", OPTION_TEXT, MEMBER(nats)},
         {"group", "NAME", "those of this group (default)", OPTION_TEXT, MEMBER(group)},
+        {"first", "HOST", "with rollout: the host that gets it first", OPTION_TEXT,
+         MEMBER(rollout_first)},
+        {"calls", "N", "with rollout: so many calls must succeed there first (0)", OPTION_COUNT,
+         MEMBER(rollout_calls)},
+        {"yes", NULL, "with rollout: agree to what it wants", OPTION_FLAG, MEMBER(yes)},
         {0},
 };
 
@@ -687,7 +692,11 @@ static const char hosts_details[] =
         "it has, its version, how long it takes to answer, and by how much its clock is ahead.\n"
         "Without --nats the daemon says who is in its group. A host that is \"slow\" did not\n"
         "answer calls in time and gets none for a while; one that is \"silent\" is probably "
-        "gone.\n";
+        "gone.\n\n"
+        "'hosts packages' shows which packages the hosts have installed. 'hosts rollout FILE'\n"
+        "installs a package, with its signature beside it, on all hosts that this one trusts: on\n"
+        "one first, and on the others when that one finds it healthy. Each verifies it by its own\n"
+        "keys, and obeys only if it trusts this host; at the first failure all go back.\n";
 
 static const char serve_details[] =
         "Clients of the Model Context Protocol reach the tools at http://ADDRESS:PORT/mcp, and\n"
@@ -943,8 +952,8 @@ const struct verb cli_verbs[] = {
          verb_serve, .group = "serving", .tells_all = true, .raw = true, .runs_tools = true},
         {"status", "", "show whether a daemon serves", status_details, NULL, 0, 0, true,
          verb_status, .relayed = RELAYED_SHOWS},
-        {"hosts", "", "show the hosts that are joined by NATS", hosts_details, hosts_options, 0, 0,
-         true, verb_hosts, .relayed = RELAYED_SHOWS},
+        {"hosts", "[packages|rollout FILE]", "show the hosts that are joined by NATS",
+         hosts_details, hosts_options, 0, 2, true, verb_hosts, .relayed = RELAYED_SHOWS},
         {"mcp", "", "serve MCP on standard input and output", mcp_details, mcp_options, 0, 0, false,
          verb_mcp, .tells_all = true, .raw = true, .runs_tools = true, .relayed = RELAYED_ACTS},
         {"token", "[list|add|revoke [NAME]]", "list or change the tokens of clients", token_details,

@@ -128,6 +128,9 @@ static int open_id(struct installing *at, struct source_name *name, struct toolr
 static int open_named(struct installing *at, const char *text, struct toolrack_error *err) {
     struct source_name name;
     const struct source_judge judge = judge_of(at, NULL);
+    if (at->host->given != NULL) {
+        return source_hold(at->host->given, &at->source, err);
+    }
     int code = source_name_read(text, &name, err);
     return code < 0                 ? code
            : name.kind == SOURCE_ID ? open_id(at, &name, err)

@@ -38,6 +38,7 @@ struct install_host {
     const char *const *indexes; /* NULL-terminated: where ids are looked for */
     struct store *store;        /* has the keys */
     const char *who;
+    const struct source_given *given; /* the package that is meant, whatever the name; or NULL */
     bool looks_only; /* all is verified and reported; nobody is asked, and nothing changes */
     /* The indexes that were fetched, one for each of `indexes`, for more requests: all zero at
      * first, and released by candidates_finish(); NULL: they are fetched each time */

@@ -250,6 +250,29 @@ static int open_package(const char *name, uint64_t size_max, struct source *ret,
     return code < 0 ? code : fetch_signature(name, &ret->signature, err);
 }
 
+int source_hold(const struct source_given *given, struct source *ret, struct toolrack_error *err) {
+    CLEANUP(closep) int fd = memfd_create("toolrack-package", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    const char *data = given->data;
+    *ret = SOURCE_INIT;
+    (void)snprintf(ret->name, sizeof ret->name, "%s", given->name);
+    for (size_t at = 0; fd >= 0 && at < given->length;) {
+        ssize_t written = write(fd, data + at, given->length - at);
+        if (written < 0 && errno != EINTR) {
+            break;
+        }
+        at += written > 0 ? (size_t)written : 0;
+    }
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0 || (uint64_t)st.st_size != given->length) {
+        return error_set(err, TOOLRACK_E_IO, "cannot hold %s in memory: %s", given->name,
+                         strerror(errno));
+    }
+    int code = archive_hold(fd, given->name, &ret->fd, err);
+    code = code < 0 ? code : read_held(ret->fd, given->name, NULL, ret->sha256, err);
+    buf_add_text(&ret->signature, given->signature);
+    return code < 0 ? code : ret->signature.failed ? error_oom(err) : 0;
+}
+
 /* Where the package of an entry is. */
 static void add_place(struct buf *name, const struct source_index *index,
                       const struct index_entry *entry) {

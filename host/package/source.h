@@ -70,6 +70,19 @@ int source_read_signature(const struct source_index *index, const struct index_e
 int source_open_entry(const struct source_index *index, const struct index_entry *entry,
                       struct source *ret, struct toolrack_error *err);
 
+/** A package that came otherwise, with its signature. All borrowed. */
+struct source_given {
+    const char *name; /* where it comes from, for messages and the record */
+    const void *data;
+    size_t length;
+    const char *signature; /* its text */
+};
+
+/** Hold it as any other.
+ * @param ret  as of source_open() @return 0; TOOLRACK_E_LIMIT_EXCEEDED; TOOLRACK_E_IO;
+ *             TOOLRACK_E_NO_MEMORY */
+int source_hold(const struct source_given *given, struct source *ret, struct toolrack_error *err);
+
 /** What a person has named, split. */
 struct source_name {
     char text[SOURCE_NAME_MAX + 1];            /* without the version */

@@ -69,6 +69,17 @@ static void check_decision(struct decision *decision, struct arena *arena) {
     check(merge_winner(&weighed, 1) == &weighed);
 }
 
+static void check_order(const struct message_order *order, struct arena *arena) {
+    CLEANUP(buf_finish) struct buf text = BUF_INIT;
+    struct message_order again;
+    message_write_order(&text, order);
+    check(!text.failed && message_read_order(text.data, text.length, arena, &again, NULL) == 0);
+    check(same(order->what, again.what) && same(order->id, again.id) &&
+          same(order->version, again.version) && same(order->package, again.package) &&
+          same(order->signature, again.signature) && same(order->from, again.from) &&
+          order->size == again.size && order->tests == again.tests);
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     const char *bytes = size > 0 ? (const char *)data : "";
     CLEANUP(arena_finish) struct arena arena;
@@ -102,6 +113,16 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
         check(err.message[0] != '\0');
     }
     check(decision_open(bytes, size, "group", "a.b.c.d", &arena, &decision, &err) < 0);
+    struct message_order order;
+    if (message_read_order(bytes, size, &arena, &order, &err) == 0) {
+        check_order(&order, &arena);
+    }
+    yyjson_val *report = NULL;
+    if (message_read_done(bytes, size, &arena, &report, &err) == 0) {
+        check(report != NULL);
+    } else {
+        check(err.code < 0);
+    }
     yyjson_val *root = message_read(bytes, size, &arena, "a page", NULL);
     struct tr_tool tool;
     if (root != NULL && announce_read(root, TR_CONFIRM, &tool, &err) == 0) {

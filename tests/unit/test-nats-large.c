@@ -25,6 +25,7 @@
 #include "base/json.h"
 #include "nats-server.h"
 #include "patience.h"
+#include "remote/nats/key.h"
 #include "remote/nats/object.h"
 #include "toolrack/hosts.h"
 #include "toolrack/plan.h"
@@ -386,6 +387,116 @@ static void test_attack(void **state) {
     nats.Connection_Destroy(raw);
 }
 
+/* ------------------------------------------------------------------ orders */
+
+/* An order to the host `back` with such a signature. The answer, to be released. */
+static natsMsg *give_order(natsConnection *raw, const struct key *key,
+                           const struct key_statement *signed_as, const char *time,
+                           const char *nonce, const char *payload) {
+    char subject[128];
+    char signature[KEY_SIGNATURE_ROOM];
+    natsMsg *message = NULL;
+    natsMsg *answer = NULL;
+    (void)snprintf(subject, sizeof subject, "toolrack.1.%s.host.%s.order", group,
+                   signed_as->instance);
+    assert_int_equal(nats.Msg_Create(&message, subject, NULL, payload, (int)strlen(payload)),
+                     NATS_OK);
+    if (key != NULL) {
+        key_sign(key, signed_as, signature);
+        assert_int_equal(nats.MsgHeader_Set(message, "Toolrack-Key", key_public(key)), NATS_OK);
+        assert_int_equal(nats.MsgHeader_Set(message, "Toolrack-Time", time), NATS_OK);
+        assert_int_equal(nats.MsgHeader_Set(message, "Toolrack-Nonce", nonce), NATS_OK);
+        assert_int_equal(nats.MsgHeader_Set(message, "Toolrack-Signature", signature), NATS_OK);
+    }
+    assert_int_equal(nats.Connection_RequestMsg(&answer, raw, message, 20000), NATS_OK);
+    nats.Msg_Destroy(message);
+    return answer;
+}
+
+static void assert_order(natsConnection *raw, const struct key *key,
+                         const struct key_statement *signed_as, const char *payload,
+                         const char *words) {
+    natsMsg *answer = give_order(raw, key, signed_as, signed_as->time, signed_as->nonce, payload);
+    if (strstr(nats.Msg_GetData(answer), words) == NULL) {
+        fail_msg("'%s' has no '%s'", nats.Msg_GetData(answer), words);
+    }
+    nats.Msg_Destroy(answer);
+}
+
+#define LIST    "{\"v\":1,\"order\":\"list\",\"size\":0}"
+/* The SHA-256 of "abc", and an object of that name that is another. */
+#define PACKAGE "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+#define INSTALL                                                                                  \
+    "{\"v\":1,\"order\":\"install\",\"id\":\"org.example.x\",\"version\":\"1.0.0\",\"package\":" \
+    "\"" PACKAGE "\",\"size\":3,\"signature\":\"untrusted comment: x\",\"file\":\"x.trp\"}"
+
+/* Whoever may publish to the subject of a host: an order is carried out once, for trusted keys. */
+static void test_orders(void **state) {
+    (void)state;
+    struct key *own = NULL;
+    struct key *stranger = NULL;
+    char time[24];
+    char instance[32];
+    char nonces[6][KEY_NONCE_ROOM];
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    size_t length = 0;
+    assert_int_equal(key_open(NULL, &own, &err), 0);
+    assert_int_equal(key_open(NULL, &stranger, &err), 0);
+    (void)snprintf(group, sizeof group, "large-%u", ++group_number);
+    back = open_host();
+    join(back, server.url, "back", key_public(own));
+    /* That waits until the server knows what it listens to. */
+    assert_int_equal(toolrack_hosts(back, 1, &text, &err), 0);
+    const char *json = toolrack_text_data(text, &length);
+    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = yyjson_read(json, length, 0);
+    (void)snprintf(instance, sizeof instance, "%s",
+                   yyjson_get_str(json_at(yyjson_doc_get_root(doc), "0/instance")));
+    (void)snprintf(time, sizeof time, "%lld", (long long)clock_wall_ms());
+    for (size_t i = 0; i < ARRAY_LENGTH(nonces); i++) {
+        key_nonce(nonces[i]);
+    }
+    natsConnection *raw = connect_raw();
+    struct key_statement statement = {.purpose = "order",
+                                      .group = group,
+                                      .instance = instance,
+                                      .time = time,
+                                      .nonce = nonces[0],
+                                      .data = LIST,
+                                      .length = strlen(LIST)};
+    assert_order(raw, NULL, &statement, LIST, "is not signed");
+    assert_order(raw, stranger, &statement, LIST, "does not trust the one that gives the order");
+    /* It is carried out: this host has no state folder, so no packages. */
+    assert_order(raw, own, &statement, LIST, "this host has none; name one with --state");
+    assert_order(raw, own, &statement, LIST, "taken"); /* once */
+    statement.nonce = nonces[1];
+    assert_order(raw, own, &statement, INSTALL, "does not fit"); /* of another order */
+    statement.nonce = nonces[2];
+    statement.purpose = "call";
+    assert_order(raw, own, &statement, LIST, "does not fit");
+    statement.purpose = "order";
+    statement.nonce = nonces[3];
+    statement.data = "{\"v\":1,\"order\":\"burn\"}";
+    statement.length = strlen(statement.data);
+    assert_order(raw, own, &statement, statement.data, "no usable");
+    statement.data = INSTALL;
+    statement.length = strlen(INSTALL);
+    statement.nonce = nonces[4];
+    assert_order(raw, own, &statement, INSTALL, "there is no object");
+    /* What is there under the name is another file. */
+    char bucket[64];
+    struct objects *objects = NULL;
+    (void)snprintf(bucket, sizeof bucket, "toolrack_%s_packages", group);
+    const struct objects_options options = {.bucket = bucket};
+    assert_int_equal(objects_open(raw, &options, &objects, &err), 0);
+    assert_int_equal(object_put(objects, PACKAGE, "xyz", 3, NULL, &err), 0);
+    statement.nonce = nonces[5];
+    assert_order(raw, own, &statement, INSTALL, "is not the package that it is named after");
+    objects_close(objects);
+    nats.Connection_Destroy(raw);
+    key_destroy(own);
+    key_destroy(stranger);
+}
+
 /* --------------------------------------------------------- another process */
 
 /* test-nats-large host URL GROUP TOOL: a host with a tool and `zz_other`, until it is killed. */
@@ -587,7 +698,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
             HOSTS(test_large),         HOSTS(test_no_jetstream),  HOSTS(test_attack),
             HOSTS(test_two_hosts),     HOSTS(test_large_in_plan), HOSTS(test_death_in_plan),
-            HOSTS(test_retry_in_plan),
+            HOSTS(test_retry_in_plan), HOSTS(test_orders),
     };
     return argc == 5 && strcmp(argv[1], "host") == 0 ? be_host(argv)
                                                      : cmocka_run_group_tests(tests, start, stop);

@@ -121,7 +121,7 @@ _toolrack() {
         log) options+=' --tool --caller --conversation --trace --exit --errors --since --limit --follow' ;;
         decisions) options+=' --tool --plugin --since --limit' ;;
         serve) options+=' --listen --socket --profile --nats --group --name' ;;
-        hosts) options+=' --nats --group' ;;
+        hosts) options+=' --nats --group --first --calls --yes' ;;
         mcp) options+=' --profile --install --print-config' ;;
         plan) options+=' --context --caller' ;;
         check) options+=' --level --allow --sarif --explain' ;;

@@ -175,6 +175,10 @@ complete -c toolrack -n '__fish_seen_subcommand_from approvals' -a 'allow always
 complete -c toolrack -n '__fish_seen_subcommand_from serve' -l listen -x -d 'Listen at this address and port'
 complete -c toolrack -n '__fish_seen_subcommand_from serve hosts' -l nats -x -d 'The NATS server by which hosts are joined'
 complete -c toolrack -n '__fish_seen_subcommand_from serve hosts' -l group -x -d 'The group of hosts'
+complete -c toolrack -n '__fish_seen_subcommand_from hosts' -a 'packages rollout'
+complete -c toolrack -n '__fish_seen_subcommand_from hosts' -l first -x -d 'The host that gets a package first'
+complete -c toolrack -n '__fish_seen_subcommand_from hosts' -l calls -x -d 'Calls that must succeed there first'
+complete -c toolrack -n '__fish_seen_subcommand_from hosts' -l yes -d 'Agree to what it wants'
 complete -c toolrack -n '__fish_seen_subcommand_from serve' -l name -x -d "This host's name"
 complete -c toolrack -n '__fish_seen_subcommand_from serve' -l socket -r -d 'Listen at this Unix socket'
 complete -c toolrack -n '__fish_seen_subcommand_from serve' -l profile -x -d 'Only the tools of this profile'

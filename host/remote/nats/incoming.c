@@ -217,33 +217,6 @@ static int approve(void *user, const struct toolrack_approval_request *request) 
 
 /* -------------------------------------------------------------- permission */
 
-/* Whether a call is signed by a trusted key. One with a signature that is wrong is an error: its
- * sender believes that it has the right to call.
- * @return 0; TOOLRACK_E_PERMISSION_DENIED; as nonces_take() */
-static int check_signature(struct member *member, natsMsg *message, const char **ret_key,
-                           struct toolrack_error *err) {
-    const char *key = member_header(message, HEADER_KEY);
-    const struct key_statement statement = {.purpose = "call",
-                                            .group = member->group_token,
-                                            .instance = member->instance,
-                                            .time = member_header(message, HEADER_TIME),
-                                            .nonce = member_header(message, HEADER_NONCE),
-                                            .data = nats.Msg_GetData(message),
-                                            .length = (size_t)nats.Msg_GetDataLength(message)};
-    *ret_key = NULL;
-    if (key[0] == '\0' || !member_trusts(member, key)) {
-        return 0; /* as without a key */
-    }
-    if (!key_verify(key, member_header(message, HEADER_SIGNATURE), &statement)) {
-        return error_set(err, TOOLRACK_E_PERMISSION_DENIED,
-                         "the signature of the call does not fit; it is not by the key %s, or is "
-                         "of another call",
-                         key);
-    }
-    *ret_key = key;
-    return nonces_take(member->nonces, statement.time, statement.nonce, clock_wall_ms(), err);
-}
-
 /* Only who has a trusted key may call more than safe tools, granted or not. */
 static int check_permission(const struct toolrack_tool *tool, bool is_trusted, const char *key,
                             struct toolrack_error *err) {
@@ -475,7 +448,7 @@ static int take_call(struct member *member, natsMsg *message, struct arena *aren
     CLEANUP(incoming_unrefp) struct incoming *incoming = NULL;
     int code = message_read_call(nats.Msg_GetData(message), (size_t)nats.Msg_GetDataLength(message),
                                  arena, &call, err);
-    code = code < 0 ? code : check_signature(member, message, &key, err);
+    code = code < 0 ? code : member_check_signature(member, message, "call", &key, err);
     code = code < 0 ? code : begin(member, nats.Msg_GetReply(message), NULL, &incoming, err);
     if (code < 0) {
         return code;

@@ -127,6 +127,34 @@ const char *member_header(natsMsg *message, const char *name) {
     return nats.MsgHeader_Get(message, name, &value) == NATS_OK && value != NULL ? value : "";
 }
 
+int member_check_signature(struct member *member, natsMsg *message, const char *purpose,
+                           const char **ret_key, struct toolrack_error *err) {
+    const char *key = member_header(message, HEADER_KEY);
+    const struct key_statement statement = {.purpose = purpose,
+                                            .group = member->group_token,
+                                            .instance = member->instance,
+                                            .time = member_header(message, HEADER_TIME),
+                                            .nonce = member_header(message, HEADER_NONCE),
+                                            .data = nats.Msg_GetData(message),
+                                            .length = (size_t)nats.Msg_GetDataLength(message)};
+    *ret_key = NULL;
+    if (key[0] == '\0' || !member_obeys(member, key)) {
+        return 0; /* as without a key */
+    }
+    if (!key_verify(key, member_header(message, HEADER_SIGNATURE), &statement)) {
+        return error_set(err, TOOLRACK_E_PERMISSION_DENIED,
+                         "the signature of the %s does not fit; it is not by the key %s, or is "
+                         "of another %s",
+                         purpose, key, purpose);
+    }
+    *ret_key = key;
+    return nonces_take(member->nonces, statement.time, statement.nonce, clock_wall_ms(), err);
+}
+
+bool member_obeys(const struct member *member, const char *public) {
+    return member_trusts(member, public) || strcmp(public, key_public(member->key)) == 0;
+}
+
 void member_wake(struct member *member) {
     (void)pthread_cond_broadcast(&member->changed);
 }
@@ -439,6 +467,7 @@ static int subscribe_all(struct member *member, struct toolrack_error *err) {
             {"host.%s.call", incoming_call, true},
             {"host.%s.control", incoming_control, true},
             {"host.%s.probe", was_probed, true},
+            {"host.%s.order", order_received, true},
             {"announce.*", peers_announced, false},
     };
     char subject[SUBJECT_ROOM];
@@ -589,6 +618,7 @@ void member_leave(struct member *member) {
     }
     remote_tools_stop(member);
     incoming_stop(member);
+    order_stop(member);
     if (member->connection != NULL) {
         (void)nats.Connection_FlushTimeout(member->connection, FLUSH_MS);
         micro_stop(member);

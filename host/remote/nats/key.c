@@ -12,6 +12,7 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/new-file.h"
+#include "base/own-folder.h"
 
 /* In the state folder: the seed of the key in base64. */
 #define KEY_FILE "host.key"
@@ -100,7 +101,13 @@ int key_open(const char *folder, struct key **ret, struct toolrack_error *err) {
         randombytes_buf(seed, sizeof seed);
     } else {
         code = read_seed(path.data, seed, err);
-        code = code == TOOLRACK_E_NOT_FOUND ? make_seed(path.data, seed, err) : code;
+        if (code == TOOLRACK_E_NOT_FOUND) {
+            int failed = own_folder_check(folder, true);
+            code = failed < 0 ? error_set(err, TOOLRACK_E_IO,
+                                          "the key of this host cannot be kept in %s: %s", folder,
+                                          own_folder_words(failed))
+                              : make_seed(path.data, seed, err);
+        }
     }
     if (code == 0) {
         key_fill(key, seed);

@@ -5,6 +5,7 @@
  * host by the functions that it is given. */
 #pragma once
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "registry/tool.h"
 #include "remote/nats/decision.h"
@@ -12,6 +13,7 @@
 #include "toolrack/toolrack.h"
 
 struct member;
+struct message_order;
 
 /* How often a host announces itself, unless its options say otherwise; and the least. */
 #define MEMBER_BEAT_MS          1000u
@@ -75,6 +77,14 @@ struct member_options {
                const struct run_service *service, uint64_t *ret_uid, struct toolrack_error *err);
     /* Take it back; its calls that run end by themselves. */
     void (*remove)(void *user, const char *name, uint64_t uid);
+    /* Carry out an order that came with a signature of a key that this host obeys, on a thread for
+     * it, one at a time.
+     * @param package  the bytes of a package to install, whose hash is as the order says
+     * @param key      that signed the order
+     * @param out      receives a JSON value: the report
+     * @return 0; or a code, with err set */
+    int (*obey)(void *user, const struct message_order *order, const struct buf *package,
+                const char *key, struct buf *out, struct toolrack_error *err);
 
     /* What is shared with the group (decision.h). NULL: nothing. */
     struct store *store;
@@ -134,3 +144,28 @@ void member_gather(struct member *member, unsigned wait_ms);
  * self, trusted, state ("here", "slow" or "silent"), running, tools, latency_us (null: not measured
  * yet), clock_ms (how far its clock is before this one's; null: likewise). [any-thread] */
 void member_describe(struct member *member, struct buf *out);
+
+/** Put a package where the hosts of the group get it: an object that has its SHA-256 as the name.
+ * @return 0; as object_put() [any-thread] */
+int member_put_package(struct member *member, const char *sha256, const void *data, size_t length,
+                       struct toolrack_error *err);
+
+/** The packages that are there, a JSON array of objects: package (the SHA-256), size; appended.
+ * @return 0; as objects_list() [any-thread] */
+int member_list_packages(struct member *member, struct buf *out, struct toolrack_error *err);
+
+/** Whether others may call its tools. [any-thread] */
+bool member_serves(const struct member *member);
+
+/** Whether this host trusts a key, or has it. [any-thread] */
+bool member_takes(const struct member *member, const char *key);
+
+/** Have another host carry out an order, and wait for the end.
+ * @param instance  of the host, and its key as it announces it: the answer must be signed by that
+ * @param ret       the report, a JSON value, appended
+ * @return 0; TOOLRACK_E_PERMISSION_DENIED: this host does not trust the other one, or that does not
+ *         trust this one; TOOLRACK_E_UNAVAILABLE: it is not there; TOOLRACK_E_TIMEOUT; or what the
+ *         order failed of. [any-thread] */
+int member_order(struct member *member, const char *instance, const char *key,
+                 const struct message_order *order, unsigned wait_ms, struct buf *ret,
+                 struct toolrack_error *err);

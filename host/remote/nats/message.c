@@ -111,6 +111,27 @@ void message_write_error(struct buf *out, const struct toolrack_error *err) {
     buf_add_char(out, '}');
 }
 
+void message_write_order(struct buf *out, const struct message_order *order) {
+    begin(out, NULL);
+    add_text(out, "order", order->what);
+    add_text(out, "id", order->id);
+    add_text(out, "version", order->version);
+    add_text(out, "package", order->package);
+    buf_printf(out, ",\"size\":%llu", (unsigned long long)order->size);
+    add_text(out, "signature", order->signature);
+    add_text(out, "file", order->file);
+    add_text(out, "who", order->who);
+    add_text(out, "from", order->from);
+    add_flag(out, "tests", order->tests);
+    buf_add_char(out, '}');
+}
+
+void message_write_done(struct buf *out, const char *report, size_t length) {
+    begin(out, "done");
+    add_raw(out, "report", report, length);
+    buf_add_char(out, '}');
+}
+
 void message_write_control(struct buf *out, const struct message_control *control) {
     begin(out, NULL);
     add_text(out, "call", control->call);
@@ -336,6 +357,72 @@ int message_read_event(const char *text, size_t length, struct arena *arena,
         return read_object(root, &ret->object, err);
     }
     return refuse("an answer", "kind", err);
+}
+
+static bool is_order(const char *what) {
+    static const char *const orders[] = {"install", "check", "back", "list"};
+    for (size_t i = 0; i < ARRAY_LENGTH(orders); i++) {
+        if (what != NULL && strcmp(what, orders[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_hash(const char *text) {
+    return text != NULL && strlen(text) == MESSAGE_HASH_LENGTH &&
+           strspn(text, "0123456789abcdef") == MESSAGE_HASH_LENGTH;
+}
+
+int message_read_order(const char *text, size_t length, struct arena *arena,
+                       struct message_order *ret, struct toolrack_error *err) {
+    yyjson_val *root = message_read(text, length, arena, "an order", err);
+    if (root == NULL) {
+        return err != NULL ? err->code : TOOLRACK_E_INVALID;
+    }
+    *ret = (struct message_order){.what = text_of(root, "order"),
+                                  .id = text_of(root, "id"),
+                                  .version = text_of(root, "version"),
+                                  .package = text_of(root, "package"),
+                                  .size = yyjson_get_uint(yyjson_obj_get(root, "size")),
+                                  .signature = text_of(root, "signature"),
+                                  .file = text_of(root, "file"),
+                                  .who = text_of(root, "who"),
+                                  .from = text_of(root, "from"),
+                                  .tests = yyjson_is_true(yyjson_obj_get(root, "tests"))};
+    if (!is_order(ret->what)) {
+        return refuse("an order", "order", err);
+    }
+    bool is_about_one = strcmp(ret->what, "list") != 0;
+    if (is_about_one && (ret->id == NULL || ret->version == NULL)) {
+        return refuse("an order", ret->id == NULL ? "id" : "version", err);
+    }
+    if (strcmp(ret->what, "install") != 0) {
+        return 0;
+    }
+    return !is_hash(ret->package)                             ? refuse("an order", "package", err)
+           : ret->size == 0 || ret->size > OBJECT_SIZE_MAX    ? refuse("an order", "size", err)
+           : ret->signature == NULL || ret->signature[0] == 0 ? refuse("an order", "signature", err)
+           : ret->file == NULL                                ? refuse("an order", "file", err)
+                                                              : 0;
+}
+
+int message_read_done(const char *text, size_t length, struct arena *arena, yyjson_val **ret,
+                      struct toolrack_error *err) {
+    struct toolrack_error failure;
+    yyjson_val *root = message_read(text, length, arena, "an answer", err);
+    if (root == NULL) {
+        return err != NULL ? err->code : TOOLRACK_E_INVALID;
+    }
+    if (is_kind(root, "error")) {
+        read_error(root, &failure);
+        if (err != NULL) {
+            *err = failure;
+        }
+        return failure.code;
+    }
+    *ret = yyjson_obj_get(root, "report");
+    return is_kind(root, "done") && *ret != NULL ? 0 : refuse("an answer", "report", err);
 }
 
 int message_read_control(const char *text, size_t length, struct arena *arena,

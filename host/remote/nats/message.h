@@ -98,6 +98,36 @@ int message_read_event(const char *text, size_t length, struct arena *arena,
                        struct message_event *ret, struct toolrack_error *ret_error,
                        struct toolrack_error *err);
 
+/* What one host has another do with packages (order.c, api/obey.c). Texts that do not belong to an
+ * order are NULL. */
+struct message_order {
+    const char *what; /* "install", "check", "back" or "list" */
+    const char *id;   /* of the package, and its version; not of "list" */
+    const char *version;
+    const char *package;   /* INSTALL: the SHA-256 of its file, which is the name of the object */
+    uint64_t size;         /* INSTALL: of the file */
+    const char *signature; /* INSTALL: the text of its signature */
+    const char *file;      /* INSTALL: the name of its file, for people */
+    const char *who;       /* the person who ordered it */
+    const char *from;      /* BACK: the version before; NULL: there was none */
+    bool tests;            /* CHECK: safe tools are called as their examples say */
+};
+
+/* Characters of a SHA-256 as hexadecimal digits. */
+#define MESSAGE_HASH_LENGTH 64u
+
+void message_write_order(struct buf *out, const struct message_order *order);
+/** Read one: what an order needs is there. As message_read_call(). */
+int message_read_order(const char *text, size_t length, struct arena *arena,
+                       struct message_order *ret, struct toolrack_error *err);
+
+/** @param report  the text of a JSON value */
+void message_write_done(struct buf *out, const char *report, size_t length);
+/** Read the end of an order.
+ * @return 0 with the report; or the code of the error that came; TOOLRACK_E_INVALID. */
+int message_read_done(const char *text, size_t length, struct arena *arena, yyjson_val **ret,
+                      struct toolrack_error *err);
+
 struct message_control {
     const char *call; /* the subject that its events go to */
     bool cancel;

@@ -9,6 +9,7 @@
  *   remote-tool.c  and registered here
  *   pick.c       which host gets a call
  *   outgoing.c   calls to others
+ *   order.c      orders about packages, to others and by them
  *   large.c      messages that are larger than the server takes
  *   agree.c      decisions that the group shares; bucket.c where they are kept
  *
@@ -76,7 +77,7 @@ struct member {
     unsigned beat_ms;
     int64_t max_payload;
 
-    natsSubscription *subscriptions[16];
+    natsSubscription *subscriptions[24];
     size_t subscription_count;
     size_t live; /* subscriptions, of endpoints too, whose last message is not handled; guarded by
                     `lock` */
@@ -99,6 +100,8 @@ struct member {
     size_t incoming_count;
     struct callers *callers;
     size_t fetching;           /* threads that fetch a call */
+    bool is_obeying;           /* a thread carries out an order */
+    size_t obeying;            /* threads that carry one out, or answer */
     struct outgoing *outgoing; /* likewise */
     uint64_t outgoing_last;    /* the number of the last one */
     struct peer *peers;
@@ -146,8 +149,17 @@ bool member_publish(struct member *member, const char *subject, const char *repl
 bool member_trusts(const struct member *member, const char *public);
 /** @param public  "": it has proven no key */
 struct host_terms member_terms(const struct member *member, const char *public);
-/** The value of a header; "" for none. */
+/** Whether it trusts a key, or has it itself: a process of the same state folder does. */
+bool member_obeys(const struct member *member, const char *public);
+/** A header; "": there is none. */
 const char *member_header(natsMsg *message, const char *name);
+/** Whether a request to this host is signed by a key that it obeys. One with a signature that is
+ * wrong is an error: its sender believes that it has the right to ask.
+ * @param purpose  "call", "order"
+ * @param ret_key  NULL: it is not signed, or by a key that this host does not obey
+ * @return 0; TOOLRACK_E_PERMISSION_DENIED; as nonces_take() */
+int member_check_signature(struct member *member, natsMsg *message, const char *purpose,
+                           const char **ret_key, struct toolrack_error *err);
 /** Wake the member's thread. Caller holds the lock. */
 void member_wake(struct member *member);
 
@@ -175,6 +187,14 @@ void incoming_control(natsConnection *connection, natsSubscription *subscription
                       void *member);
 /** Cancel all and wait until they have ended. */
 void incoming_stop(struct member *member);
+
+/* ---- order.c */
+
+/** An order of another host. */
+void order_received(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
+                    void *member);
+/** Wait until none is carried out. */
+void order_stop(struct member *member);
 
 /* ---- large.c */
 

@@ -14,6 +14,7 @@
  *     toolrack.1.GROUP.host.INSTANCE.call      a call by another host
  *     toolrack.1.GROUP.host.INSTANCE.control   an answer to a question, or that a call is cancelled
  *     toolrack.1.GROUP.host.INSTANCE.probe     whether it is there
+ *     toolrack.1.GROUP.host.INSTANCE.order     an order about packages
  *     toolrack.1.GROUP.tool.NAME.VERSION       a call by any client of NATS; a queue group */
 #pragma once
 
