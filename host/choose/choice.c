@@ -145,12 +145,23 @@ static void count_present(const struct values *values, const struct token *choic
                                                         : CHOICE_NONE;
 }
 
+/* Whether a sign stands within what is written as one: that of "orders.csv" is no choice. */
+static bool is_inner_sign(const struct values *values, size_t at) {
+    const struct token *token = &values->tokens[at];
+    return token->kind == TOKEN_SIGN && at > 0 && at + 1 < values->token_count &&
+           token[-1].kind != TOKEN_SIGN && token[-1].end == token->start &&
+           token[1].kind != TOKEN_SIGN && token[1].start == token->end;
+}
+
 /* Compare a choice with one place of the text; false: no better mention than before. */
 static bool compare_at(const struct values *values, size_t at, const struct parameter_text *choice,
                        const struct token *tokens, size_t count, struct choice_match *best) {
     const struct token *token = &values->tokens[at];
     /* "i" and "a" are words of every text */
     bool letter = count == 1 && tokens[0].end == 1 && !token->capital && token->kind == TOKEN_WORD;
+    if (count == 1 && is_inner_sign(values, at)) {
+        return false;
+    }
     size_t length = letter ? 0 : match_at(values, at, tokens, count, false);
     if (length == 0 && token->user && token->kind == TOKEN_WORD &&
         is_compound(values, token, choice)) {
@@ -186,7 +197,8 @@ static bool find_spelled(const struct values *values, const struct parameter_tex
     for (size_t n = 0; n < looking->most && mention_next(&walk, &at); n++) {
         const struct token *token = &values->tokens[at];
         bool letter = choice->length == 1 && !token->capital && token->kind == TOKEN_WORD;
-        size_t length = at < before && !letter ? spelled_at(values, at, choice) : 0;
+        bool inner = choice->length == 1 && is_inner_sign(values, at);
+        size_t length = at < before && !letter && !inner ? spelled_at(values, at, choice) : 0;
         looking->places++;
         if (length > 0) {
             *ret = (struct choice_match){.level = CHOICE_LITERAL,
