@@ -64,7 +64,9 @@ int store_consent(struct store *store, const struct store_pin *pins, size_t pin_
     if (code == 0 && approval != NULL) {
         code = approval_put(store, approval, err);
     }
-    code = code < 0 ? code : shared_done(store, order, err);
+    if (code == 0 && order != NULL) {
+        code = shared_done(store, order, STORE_SHARED_GRANT, grant->selector, err);
+    }
     return database_end(store, code, err);
 }
 
@@ -117,7 +119,7 @@ int store_withdraw(struct store *store, const char *selector, bool keeps_pins, i
     if (code == 0) {
         code = removed > 0 ? note_withdrawn(store, selector, err) : TOOLRACK_E_NOT_FOUND;
     }
-    code = code < 0 ? code : shared_done(store, order, err);
+    code = code < 0 ? code : shared_done(store, order, STORE_SHARED_GRANT, selector, err);
     code = database_end(store, code, err);
     if (code != TOOLRACK_E_NOT_FOUND) {
         return code;
@@ -125,7 +127,7 @@ int store_withdraw(struct store *store, const char *selector, bool keeps_pins, i
     code = database_begin(store, DATABASE_DURABLE, NO_LIMITS, &not_noted);
     code = code < 0 ? code : shared_check(store, order, &not_noted);
     code = code < 0 ? code : note_withdrawn(store, selector, &not_noted);
-    code = code < 0 ? code : shared_done(store, order, &not_noted);
+    code = code < 0 ? code : shared_done(store, order, STORE_SHARED_GRANT, selector, &not_noted);
     code = database_end(store, code, &not_noted);
     if (code < 0 && err != NULL) {
         *err = not_noted;

@@ -22,7 +22,8 @@ int store_default_set(struct store *store, const struct store_default *chosen,
                                    value_text(chosen->identity)),
                             err);
     }
-    code = code < 0 ? code : shared_done(store, chosen->order, err);
+    code = code < 0 ? code
+                    : shared_done(store, chosen->order, STORE_SHARED_DEFAULT, chosen->tool, err);
     return database_end(store, code, err);
 }
 

@@ -53,7 +53,8 @@ int store_mark(struct store *store, const struct store_mark *mark, const char *c
     for (size_t i = 0; code == 0 && mark->list == STORE_WHITELIST && i < plugin_count; i++) {
         code = add_mark(store, mark, plugins[i], err);
     }
-    code = code < 0 ? code : shared_done(store, mark->order, err);
+    code = code < 0 ? code
+                    : shared_done(store, mark->order, STORE_SHARED_LIST, mark->selector, err);
     return database_end(store, code, err);
 }
 
@@ -97,7 +98,7 @@ int store_unmark(struct store *store, enum store_list list, const char *selector
     if (code == 0 && removed + forgotten == 0) {
         code = not_marked(store, list, selector, err);
     }
-    code = code < 0 ? code : shared_done(store, order, err);
+    code = code < 0 ? code : shared_done(store, order, STORE_SHARED_LIST, selector, err);
     return database_end(store, code, err);
 }
 

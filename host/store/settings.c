@@ -71,7 +71,12 @@ int store_keep_setting(struct store *store, const struct store_setting *setting,
                             "DELETE FROM settings WHERE enabled IS NULL AND priority IS NULL",
                             NO_VALUES, err);
     }
-    code = code < 0 ? code : shared_done(store, setting->order, err);
+    if (code == 0 && (setting->has_enabled || setting->order != NULL)) {
+        code = shared_done(store, setting->order, STORE_SHARED_ENABLED, setting->selector, err);
+    }
+    if (code == 0 && setting->has_priority && setting->order == NULL) {
+        code = shared_done(store, NULL, STORE_SHARED_PRIORITY, setting->selector, err);
+    }
     return database_end(store, code, err);
 }
 

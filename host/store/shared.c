@@ -5,21 +5,45 @@
 /* Of the group, in the table of bases: it was told something. */
 #define BEGUN (-1)
 
+/* The word of the last decision of a person, so that one that says the same again is one too. */
+#define WORD(kind, selector)                                                                  \
+    "coalesce('#' || (SELECT what FROM told WHERE subject = 'decided " kind " ' || " selector \
+    "), '')"
+
 /* kind, selector and value of what is stored about names; `now` is a parameter. */
-#define LOCALS(now)                                                                               \
-    "(SELECT 0 AS kind, selector, iif(min(enabled) = 0, 'false', 'true') AS value FROM settings " \
-    "WHERE enabled IS NOT NULL GROUP BY selector "                                                \
-    "UNION ALL SELECT 1, selector, CAST(max(priority) AS TEXT) FROM settings "                    \
-    "WHERE priority IS NOT NULL GROUP BY selector "                                               \
-    "UNION ALL SELECT 2, tool, version FROM defaults "                                            \
-    "UNION ALL SELECT 3, selector, expires_s || ' ' || coalesce((SELECT what FROM told "          \
-    "WHERE subject = 'revoked ' || selector), '') FROM grants "                                   \
-    "WHERE expires_s = 0 OR expires_s > " now " "                                                 \
-    "UNION ALL SELECT 3, substr(subject, 9), 'revoked ' || what FROM told "                       \
-    "WHERE substr(subject, 1, 8) = 'revoked ' AND NOT EXISTS (SELECT 1 FROM grants "              \
-    "WHERE selector = substr(subject, 9) AND (expires_s = 0 OR expires_s > " now ")) "            \
-    "UNION ALL SELECT 4, selector, iif(min(list) = 0, 'blacklist', 'whitelist') FROM marks "      \
-    "GROUP BY selector)"
+#define LOCALS(now)                                                                                \
+    "(SELECT 0 AS kind, selector, iif(min(enabled) = 0, 'false', 'true') || " WORD(                \
+            "0",                                                                                   \
+            "selector") " AS value FROM settings WHERE enabled IS NOT NULL GROUP BY selector "     \
+                        "UNION ALL SELECT 1, selector, max(priority) || " WORD(                    \
+                                "1",                                                               \
+                                "selector") " FROM settings "                                      \
+                                            "WHERE priority IS NOT NULL GROUP BY selector "        \
+                                            "UNION ALL SELECT 2, tool, version || " WORD(          \
+                                                    "2",                                           \
+                                                    "tool") " FROM defaults "                      \
+                                                            "UNION ALL SELECT 3, selector, "       \
+                                                            "expires_s || ' ' || "                 \
+                                                            "coalesce((SELECT what FROM told "     \
+                                                            "WHERE subject = 'revoked ' || "       \
+                                                            "selector), '') FROM grants "          \
+                                                            "WHERE expires_s = 0 OR expires_s "    \
+                                                            "> " now " "                           \
+                                                            "UNION ALL SELECT 3, substr(subject, " \
+                                                            "9), 'revoked ' || what FROM told "    \
+                                                            "WHERE substr(subject, 1, 8) = "       \
+                                                            "'revoked ' AND NOT EXISTS (SELECT 1 " \
+                                                            "FROM grants "                         \
+                                                            "WHERE selector = substr(subject, 9) " \
+                                                            "AND (expires_s = 0 OR expires_s "     \
+                                                            "> " now ")) "                         \
+                                                            "UNION ALL SELECT 4, selector, "       \
+                                                            "iif(min(list) = 0, 'blacklist', "     \
+                                                            "'whitelist') || " WORD(               \
+                                                                    "4",                           \
+                                                                    "selector") " FROM marks "     \
+                                                                                "GROUP BY "        \
+                                                                                "selector)"
 
 _Static_assert(STORE_SHARED_ENABLED == 0 && STORE_SHARED_PRIORITY == 1 &&
                        STORE_SHARED_DEFAULT == 2 && STORE_SHARED_GRANT == 3 &&
@@ -207,25 +231,36 @@ int shared_check(struct store *store, const struct store_shared_order *order,
                    : code;
 }
 
+/* A grant has words already, of its end and of revocations. */
+static int note_word(struct store *store, enum store_shared_kind kind, const char *selector,
+                     struct toolrack_error *err) {
+    return kind == STORE_SHARED_GRANT
+                   ? 0
+                   : database_run(store,
+                                  "INSERT OR REPLACE INTO told (subject, what) VALUES "
+                                  "('decided ' || ?1 || ' ' || ?2, lower(hex(randomblob(8))))",
+                                  VALUES(value_number(kind), value_text(selector)), err);
+}
+
 int shared_done(struct store *store, const struct store_shared_order *order,
-                struct toolrack_error *err) {
+                enum store_shared_kind kind, const char *selector, struct toolrack_error *err) {
     if (order == NULL) {
-        return 0;
+        return note_word(store, kind, selector, err);
     }
     const struct value group = value_text(order->group);
-    const struct value kind = value_number(order->kind);
-    const struct value selector = value_text(order->selector);
+    const struct value of_kind = value_number(order->kind);
+    const struct value name = value_text(order->selector);
     int code = database_run(store,
                             "INSERT OR REPLACE INTO shared_bases "
                             "(grp, kind, selector, digest, value) VALUES (?1, ?2, ?3, ?4, NULL)",
-                            VALUES(group, kind, selector, value_text(order->digest)), err);
+                            VALUES(group, of_kind, name, value_text(order->digest)), err);
     if (code == 0) {
         code = database_run(
                 store,
                 "UPDATE shared_bases SET value = (SELECT l.value FROM " LOCALS(
                         "?4") " l WHERE l.kind = shared_bases.kind AND "
                               "l.selector = shared_bases.selector) WHERE grp = ?1 AND " OF_ORDER,
-                VALUES(group, kind, selector, value_number(order->now_s)), err);
+                VALUES(group, of_kind, name, value_number(order->now_s)), err);
     }
     return code < 0 ? code : settle(store, order->group, order->thing, order->host, err);
 }

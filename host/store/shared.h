@@ -31,9 +31,10 @@ enum store_shared_kind {
 struct store_shared_local {
     enum store_shared_kind kind;
     const char *selector; /**< "name" or "name@version" */
-    const char *value;    /**< as of its kind; NULL: nothing is stored. Of a grant: "UNTIL WORD", or
-                               "revoked WORD", where UNTIL is in seconds since 1970, 0 for ever, and
-                               WORD is another one after each revocation */
+    const char *value; /**< as of its kind, with "#WORD" behind it, where WORD is another one after
+                            each decision of a person; NULL: nothing is stored. Of a grant:
+                            "UNTIL WORD", or "revoked WORD", where UNTIL is in seconds since
+                            1970, 0 for ever, and WORD is another one after each revocation */
     bool has_base;
     const char *base;   /**< the value then, or NULL */
     const char *digest; /**< of the tool that the name meant then; "": none. NULL without a base */
@@ -104,6 +105,7 @@ struct store_shared_order {
  * TOOLRACK_E_UNAVAILABLE: what is stored is not the base */
 int shared_check(struct store *store, const struct store_shared_order *order,
                  struct toolrack_error *err);
-/** Inside a transaction, after all is stored: that is the base now. */
+/** Inside a transaction, after all is stored: that is the base now. Without an order it is noted
+ * that a person has decided, also if that is as it was. */
 int shared_done(struct store *store, const struct store_shared_order *order,
-                struct toolrack_error *err);
+                enum store_shared_kind kind, const char *selector, struct toolrack_error *err);

@@ -415,6 +415,7 @@ static void test_offline(void **state) {
     close_node(&nodes[C]);
     open_node(&nodes[C], &plugin);
     set_enabled(&nodes[C], "wipe", false); /* alone */
+    set_enabled(&nodes[C], "wipe", false);
     set_enabled(&nodes[A], "wipe", false);
     AWAIT_ENABLED(B, "wipe", false);
     set_enabled(&nodes[B], "wipe", true);
@@ -428,6 +429,25 @@ static void test_offline(void **state) {
     set_enabled(&nodes[C], "wipe", true);
     AWAIT_ENABLED(A, "wipe", true);
     AWAIT_ENABLED(B, "wipe", true);
+}
+
+/* To deny again what is denied is a decision too. */
+static void test_again(void **state) {
+    (void)state;
+    join_all();
+    set_enabled(&nodes[A], "wipe", false);
+    AWAIT_ENABLED(B, "wipe", false);
+    AWAIT_ENABLED(C, "wipe", false);
+    AWAIT_THAT(has_decision(&nodes[C], "the host a, 20"));
+    close_node(&nodes[C]);
+    open_node(&nodes[C], &plugin);
+    set_enabled(&nodes[C], "wipe", false); /* as it is, and alone */
+    set_enabled(&nodes[B], "wipe", true);
+    AWAIT_ENABLED(A, "wipe", true);
+    join_node(&nodes[C], ALL);
+    AWAIT_ENABLED(A, "wipe", false);
+    AWAIT_ENABLED(B, "wipe", false);
+    assert_false(is_enabled(&nodes[C], "wipe"));
 }
 
 /* The same for grants and lists. */
@@ -815,6 +835,7 @@ int main(void) {
             cmocka_unit_test_setup_teardown(test_versions, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_other_process, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_offline, set_up, tear_down),
+            cmocka_unit_test_setup_teardown(test_again, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_offline_denials, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_return, set_up, tear_down),
             cmocka_unit_test_setup_teardown(test_same_pin, set_up, tear_down),

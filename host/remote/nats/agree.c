@@ -211,14 +211,14 @@ static bool value_of(const struct agreement *agreement, const struct store_share
         *ret = NULL;
         return true;
     }
-    if (local->kind == STORE_SHARED_GRANT) {
-        *ret = arena_copy(arena, local->value, strcspn(local->value, " "));
-    } else if (local->kind == STORE_SHARED_DEFAULT) {
-        const char *selector = arena_printf(arena, "%s@%s", local->selector, local->value);
+    /* Without the word behind it. */
+    *ret = arena_copy(arena, local->value, strcspn(local->value, " #"));
+    if (*ret != NULL && local->kind == STORE_SHARED_DEFAULT) {
+        const char *selector = arena_printf(arena, "%s@%s", local->selector, *ret);
         if (selector == NULL || !member->options.digest(member->options.user, selector, digest)) {
             return false;
         }
-        *ret = arena_printf(arena, "%s %s", local->value, digest);
+        *ret = arena_printf(arena, "%s %s", *ret, digest);
     }
     return *ret != NULL;
 }
