@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,8 +25,6 @@
 #include "remove-tree.h"
 #include "toolrack/toolrack.h"
 
-CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
-
 #define CONNECTIONS_MAX 64
 
 struct setup {
@@ -34,7 +33,7 @@ struct setup {
     char state[96];
     struct toolrack *host;
     /* The server. */
-    const char *mode;
+    _Atomic(const char *) mode;
     int listener;
     unsigned port;
     pthread_t thread;
@@ -44,8 +43,7 @@ struct setup {
     pthread_mutex_t lock; /* guards what follows */
     char seen[262144];    /* each request, its head and its body */
     char lines[65536];
-    unsigned calls;
-    unsigned tokens;
+    atomic_uint tokens;
     bool is_forgotten; /* the session */
     int unasked;       /* the stream of what is said unasked; -1: none */
 };
@@ -60,7 +58,7 @@ struct connection {
 };
 
 static bool is(const struct setup *setup, const char *mode) {
-    return strcmp(setup->mode, mode) == 0;
+    return strcmp(atomic_load(&setup->mode), mode) == 0;
 }
 
 static void say(int fd, const char *text) {
@@ -299,17 +297,25 @@ static void serve_stateless(struct connection *of, const char *method, unsigned 
     }
 }
 
+/* The id of the first call. */
+static unsigned long id_of_call(struct setup *setup) {
+    (void)pthread_mutex_lock(&setup->lock);
+    const char *id = strstr(setup->seen, "\"method\":\"tools/call\"");
+    while (id != NULL && id > setup->seen && strncmp(id, "\"id\":", 5) != 0) {
+        id--;
+    }
+    unsigned long number = id != NULL ? strtoul(id + 5, NULL, 10) : 0;
+    (void)pthread_mutex_unlock(&setup->lock);
+    return number;
+}
+
 /* What is said unasked, or the rest of a stream that has ended. */
 static void serve_get(struct connection *of) {
     struct setup *setup = of->setup;
     if (has(of, "Last-Event-ID: here")) {
-        const char *at = strstr(setup->seen, "\"method\":\"tools/call\"");
-        const char *id = at;
-        while (id != NULL && id > setup->seen && strncmp(id, "\"id\":", 5) != 0) {
-            id--;
-        }
+        unsigned long id = id_of_call(setup);
         begin_stream(of->fd);
-        event(of->fd, "there", id != NULL ? strtoul(id + 5, NULL, 10) : 0, TEXT("resumed"));
+        event(of->fd, "there", id, TEXT("resumed"));
     } else if (is(setup, "changes")) {
         begin_stream(of->fd);
         (void)pthread_mutex_lock(&setup->lock);
@@ -338,9 +344,7 @@ static bool serve_oauth(struct connection *of) {
                        setup->port, setup->port);
         respond_json(of->fd, text);
     } else if (strncmp(of->head, "POST /token ", 12) == 0) {
-        (void)pthread_mutex_lock(&setup->lock);
-        unsigned number = ++setup->tokens;
-        (void)pthread_mutex_unlock(&setup->lock);
+        unsigned number = atomic_fetch_add(&setup->tokens, 1) + 1;
         (void)snprintf(text, sizeof text,
                        "{\"access_token\":\"the-token-%u\",\"token_type\":\"bearer\","
                        "\"refresh_token\":\"refresh-%u\",\"expires_in\":3600}",
@@ -356,7 +360,7 @@ static bool serve_oauth(struct connection *of) {
 static bool wants_token(struct connection *of) {
     struct setup *setup = of->setup;
     char head[512];
-    if (strncmp(setup->mode, "oauth", 5) != 0) {
+    if (strncmp(atomic_load(&setup->mode), "oauth", 5) != 0) {
         return false;
     }
     bool wants_scope = is(setup, "oauth-scope") && strstr(of->body, "tools/call") != NULL &&
@@ -688,7 +692,8 @@ static void silence_has_a_limit(void **state) {
     char got[64];
     struct toolrack_error err;
     start(setup, "comments", "\"call_ms\": 50");
-    assert_int_equal(call_for(setup, TOOLRACK_NO_DEADLINE, got, sizeof got, &err), TOOLRACK_E_EXECUTION_FAILED);
+    assert_int_equal(call_for(setup, TOOLRACK_NO_DEADLINE, got, sizeof got, &err),
+                     TOOLRACK_E_EXECUTION_FAILED);
     if (strstr(err.message, "said nothing about the call for 50 ms") == NULL) {
         fail_msg("%s", err.message);
     }
@@ -698,7 +703,7 @@ static void silence_has_a_limit(void **state) {
 
 static void what_is_no_answer(void **state) {
     static const struct {
-        const char *mode;
+        _Atomic(const char *) mode;
         const char *words;
     } cases[] = {
             {"broken-off", "ended the stream before the answer"},
