@@ -178,6 +178,7 @@ static int prepare(struct layout *layout, struct toolrack_error *err) {
 
 void layout_unlock(struct layout *layout) {
     closep(&layout->lock);
+    layout->lock = -1; /* layout_finish() would close what another thread has opened since */
 }
 
 int layout_open_to_change(const char *path, struct layout *ret, struct toolrack_error *err) {

@@ -112,13 +112,12 @@ static int setup(void **state) {
 }
 
 static int teardown(void **state) {
+    bool ends_well = true;
     for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
-        if (hosts[i].pid > 0) {
-            (void)serving_end(&hosts[i], SIGTERM);
-        }
+        ends_well = ends_well && hosts[i].pid > 0 && serving_end(&hosts[i], SIGTERM) == 0;
     }
     nats_server_stop(&server);
-    return e2e_teardown(state);
+    return e2e_teardown(state) == 0 && ends_well ? 0 : -1;
 }
 
 /* ------------------------------------------------------------------- tests */
