@@ -33,8 +33,10 @@
 #include "base/rendering.h"
 #include "base/ring.h"
 #include "base/semver.h"
+#include "base/shard.h"
 #include "base/sort.h"
 #include "base/spin.h"
+#include "base/thread.h"
 #include "base/traceparent.h"
 #include "base/utf8.h"
 #include "base/wakeup.h"
@@ -1507,8 +1509,114 @@ static void a_span_is_in_its_trace(void **state) {
     assert_string_equal(one.span, other.span);
 }
 
+/* ----------------------------------------------------------- threads and shards */
+
+/* Threads that have asked for a slot, and end when they are told. */
+struct holders {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned taken[THREAD_SLOTS + 1]; /* how many have each slot; at the end those that have none */
+    unsigned asked;
+    bool may_end;
+};
+
+static void *take_slot_and_wait(void *argument) {
+    struct holders *holders = argument;
+    unsigned slot = thread_slot();
+    (void)pthread_mutex_lock(&holders->lock);
+    holders->taken[slot]++;
+    holders->asked += thread_slot() == slot;
+    (void)pthread_cond_broadcast(&holders->changed);
+    while (!holders->may_end) {
+        (void)pthread_cond_wait(&holders->changed, &holders->lock);
+    }
+    (void)pthread_mutex_unlock(&holders->lock);
+    return NULL;
+}
+
+/* More threads than there are slots, twice: those of the first ones are free again. */
+static void a_slot_is_one_threads_until_it_ends(void **state) {
+    enum { THREADS = THREAD_SLOTS + 6 };
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        struct holders holders = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                                  .changed = PTHREAD_COND_INITIALIZER};
+        pthread_t threads[THREADS];
+        holders.taken[thread_slot()]++;
+        for (int i = 0; i < THREADS; i++) {
+            assert_int_equal(pthread_create(&threads[i], NULL, take_slot_and_wait, &holders), 0);
+        }
+        (void)pthread_mutex_lock(&holders.lock);
+        while (holders.asked < THREADS) {
+            (void)pthread_cond_wait(&holders.changed, &holders.lock);
+        }
+        holders.may_end = true;
+        (void)pthread_cond_broadcast(&holders.changed);
+        (void)pthread_mutex_unlock(&holders.lock);
+        for (int i = 0; i < THREADS; i++) {
+            assert_int_equal(pthread_join(threads[i], NULL), 0);
+        }
+        for (unsigned i = 0; i < THREAD_SLOTS; i++) {
+            assert_int_equal(holders.taken[i], 1);
+        }
+        assert_int_equal(holders.taken[THREAD_SLOTS], THREADS + 1 - THREAD_SLOTS);
+    }
+}
+
+#define COUNTERS 4
+#define COUNTED  20000u
+
+struct counted {
+    struct shard_hold hold;
+    atomic_uint_fast64_t times;
+    atomic_uint_fast64_t sum;
+    atomic_uint_fast64_t largest;
+};
+static struct shards counted_shards;
+static struct counted counted_first;
+
+static void *count_often(void *argument) {
+    (void)argument;
+    for (uint64_t i = 1; i <= COUNTED; i++) {
+        struct counted *counted =
+                shards_hold(&counted_shards, shard_here(), &counted_first, sizeof *counted);
+        shard_add(&counted->times, 1);
+        shard_add(&counted->sum, i);
+        shard_raise(&counted->largest, i);
+        shard_release(&counted->hold);
+    }
+    return NULL;
+}
+
+static void a_held_shard_loses_no_count(void **state) {
+    pthread_t threads[COUNTERS];
+    const struct counted *counted;
+    uint64_t times = 0;
+    uint64_t sum = 0;
+    uint64_t largest = 0;
+    (void)state;
+    for (int i = 0; i < COUNTERS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, count_often, NULL), 0);
+    }
+    for (int i = 0; i < COUNTERS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    for (unsigned at = 0; (counted = shards_next(&counted_shards, &counted_first, &at)) != NULL;) {
+        times += atomic_load(&counted->times);
+        sum += atomic_load(&counted->sum);
+        largest =
+                atomic_load(&counted->largest) > largest ? atomic_load(&counted->largest) : largest;
+    }
+    assert_int_equal(times, COUNTERS * COUNTED);
+    assert_int_equal(sum, (uint64_t)COUNTERS * COUNTED * (COUNTED + 1) / 2);
+    assert_int_equal(largest, COUNTED);
+    shards_finish(&counted_shards);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+            cmocka_unit_test(a_slot_is_one_threads_until_it_ends),
+            cmocka_unit_test(a_held_shard_loses_no_count),
             cmocka_unit_test(error_message_is_one_line_and_cut_at_a_character),
             cmocka_unit_test(a_command_means_its_words_to_a_shell),
             cmocka_unit_test(a_command_states_the_places_of_its_host),
