@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/subject.h"
 #include "registry/document.h"
 
 static const uint64_t bounds_ns[METER_BOUNDS] = {
@@ -30,9 +29,9 @@ void meter_free(struct meter *meter) {
     }
 }
 
-void meter_add(struct meter *meter, struct subject *subject) {
-    subject->next_of_meter = atomic_load_explicit(&meter->subjects, memory_order_relaxed);
-    atomic_store_explicit(&meter->subjects, subject, memory_order_release);
+void meter_add(struct meter *meter, struct meter_part *part) {
+    part->next = atomic_load_explicit(&meter->parts, memory_order_relaxed);
+    atomic_store_explicit(&meter->parts, part, memory_order_release);
 }
 
 void meter_count(struct meter_counts *counts, const struct call_ending *ending) {
@@ -56,13 +55,12 @@ void meter_count(struct meter_counts *counts, const struct call_ending *ending) 
 
 /* What all CPUs have counted of the errors with a code, or of the calls of a class. */
 static uint64_t sum(const struct meter *meter, size_t offset) {
-    struct subject *subject = atomic_load_explicit(&meter->subjects, memory_order_acquire);
+    const struct meter_part *part = atomic_load_explicit(&meter->parts, memory_order_acquire);
     uint64_t all = 0;
-    for (; subject != NULL; subject = subject->next_of_meter) {
-        const struct tally *tally;
-        for (unsigned at = 0;
-             (tally = shards_next(&subject->shards, &subject->tally, &at)) != NULL;) {
-            const void *count = (const char *)&tally->counts + offset;
+    for (; part != NULL; part = part->next) {
+        const char *shard;
+        for (unsigned at = 0; (shard = shards_next(part->shards, part->first, &at)) != NULL;) {
+            const void *count = shard + part->offset + offset;
             all += atomic_load_explicit((const atomic_uint_fast64_t *)count, memory_order_acquire);
         }
     }

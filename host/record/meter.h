@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <yyjson.h>
 
+#include "base/shard.h"
 #include "call/call.h"
 
 /* Names that have a meter of their own: those that are called first. All others share one. */
@@ -26,12 +27,18 @@ struct meter_counts {
     atomic_uint_fast64_t errors[METER_CODES];
 };
 
-struct subject;
+/* Where the counts of one version of a tool lie. */
+struct meter_part {
+    struct meter_part *next; /* set before the meter has it */
+    const struct shards *shards;
+    void *first;   /* of the shards */
+    size_t offset; /* of the counts in a shard */
+};
 
 struct meter {
     struct meter *next;
     char *name;                         /* "": of all that have none of their own */
-    _Atomic(struct subject *) subjects; /* those of its name, whose counts it adds up */
+    _Atomic(struct meter_part *) parts; /* those of its name, which it adds up */
 };
 
 /** NULL when out of memory. */
@@ -39,8 +46,8 @@ struct meter *meter_create(const char *name);
 /** NULL is ignored. */
 void meter_free(struct meter *meter);
 
-/** Add a subject, which stays as long as the meter is read. Caller holds the record's lock. */
-void meter_add(struct meter *meter, struct subject *subject);
+/** Add a part, which stays as long as the meter is read. Caller holds the record's lock. */
+void meter_add(struct meter *meter, struct meter_part *part);
 
 /** Count a call that has ended, unless it goes on in another call, which counts. [any-thread] */
 void meter_count(struct meter_counts *counts, const struct call_ending *ending);

@@ -95,7 +95,7 @@ static struct subject *find_subject(struct record *record, struct toolrack_tool 
         subject->next = record->subjects;
         record->subjects = subject;
         if (is_tool) {
-            meter_add(subject->meter, subject);
+            meter_add(subject->meter, &subject->part);
         }
     }
     atomic_store_explicit(&tool->reg->subject, subject, memory_order_release);

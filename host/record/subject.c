@@ -1,5 +1,6 @@
 #include "record/subject.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,9 @@ struct subject *subject_create(const struct toolrack_tool *tool) {
     at = stpcpy(at, version) + 1;
     subject->plugin = at;
     (void)stpcpy(at, plugin);
+    subject->part = (struct meter_part){.shards = &subject->shards,
+                                        .first = &subject->tally,
+                                        .offset = offsetof(struct tally, counts)};
     atomic_init(&subject->has_failed, true); /* perhaps in another process */
     return STEAL(subject);
 }

@@ -67,8 +67,8 @@ struct subject {
     yyjson_doc *result_schema; /* the same */
     struct meter *meter;       /* of the tool's name; NULL: of what is no tool */
     struct subject *next;
-    struct subject *next_of_meter; /* set before the meter has it */
-    char *tool;                    /* the allocation that contains all three strings */
+    struct meter_part part; /* for the meter */
+    char *tool;             /* the allocation that contains all three strings */
     const char *version;
     const char *plugin; /* its identity */
     char *last_error;   /* a JSON object to write, or NULL; guarded by the record's write_lock */
