@@ -352,6 +352,36 @@ void toolrack_leave(struct toolrack *host) {
     }
 }
 
+void joined_describe(struct toolrack *host, yyjson_mut_doc *doc, yyjson_mut_val *root) {
+    struct joined *joined = present(host);
+    struct member_counts counts;
+    if (joined == NULL) {
+        return;
+    }
+    member_count(joined->member, &counts);
+    const struct {
+        const char *key;
+        uint64_t number;
+    } rows[] = {{"known", counts.hosts},    {"trusted", counts.trusted}, {"slow", counts.slow},
+                {"silent", counts.silent},  {"running", counts.running}, {"tools", counts.tools},
+                {"ejected", counts.ejected}};
+    const struct {
+        const char *key;
+        uint64_t number;
+    } ends[] = {{"answered", counts.answered},
+                {"late", counts.late},
+                {"cancelled", counts.cancelled},
+                {"lost", counts.lost}};
+    yyjson_mut_val *hosts = yyjson_mut_obj_add_obj(doc, root, "hosts");
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        (void)yyjson_mut_obj_add_uint(doc, hosts, rows[i].key, rows[i].number);
+    }
+    yyjson_mut_val *calls = yyjson_mut_obj_add_obj(doc, hosts, "calls");
+    for (size_t i = 0; i < ARRAY_LENGTH(ends); i++) {
+        (void)yyjson_mut_obj_add_uint(doc, calls, ends[i].key, ends[i].number);
+    }
+}
+
 int toolrack_hosts(struct toolrack *host, uint32_t wait_ms, struct toolrack_text **ret,
                    struct toolrack_error *err) {
     HOST_SCOPE(host);
@@ -359,8 +389,9 @@ int toolrack_hosts(struct toolrack *host, uint32_t wait_ms, struct toolrack_text
     struct joined *joined = present(host);
     if (joined == NULL) {
         return error_set(err, TOOLRACK_E_NOT_FOUND,
-                         "this host has joined no others; name a NATS server, with --nats or in "
-                         "\"nats\" of the configuration");
+                         "this host has joined no others, and no daemon that has runs here; name "
+                         "their NATS server: %s, or \"nats\": {\"url\": ...} in the configuration",
+                         COMMAND("hosts --nats URL"));
     }
     if (wait_ms > 0) {
         member_gather(joined->member, wait_ms);

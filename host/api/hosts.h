@@ -1,10 +1,14 @@
 /* hosts.h - the host's membership in a group of hosts. */
 #pragma once
 
+#include <yyjson.h>
+
 #include "toolrack/hosts.h"
 
 struct joined;
 
+/** Add "hosts", an object, if this host has joined. */
+void joined_describe(struct toolrack *host, yyjson_mut_doc *doc, yyjson_mut_val *root);
 /** Release what calls of tools of other hosts may have used: once none runs. NULL is ignored. */
 void joined_destroy(struct joined *joined);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "api/host.h"
+#include "api/hosts.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "registry/document.h"
@@ -149,5 +150,6 @@ int toolrack_metrics(struct toolrack *host, struct toolrack_text **ret,
     add_present(host, &present, doc, root);
     add_counted(host, doc, root);
     add_runs(host, doc, root);
+    joined_describe(host, doc, root);
     return document_end(doc, ret, err);
 }

@@ -31,6 +31,7 @@
 #include "simulated-hosts.h"
 #include "toolrack/hosts.h"
 #include "toolrack/plugin.h"
+#include "toolrack/records.h"
 
 CLEANUP_DEFINE(struct toolrack_text, toolrack_text_unref)
 
@@ -438,6 +439,20 @@ static void test_slow_host(void **state) {
         assert_string_equal(text, "\"b\"");
     }
     (void)kill(hosts[0].pid, SIGCONT);
+
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *metrics = NULL;
+    size_t length = 0;
+    assert_int_equal(toolrack_metrics(front, &metrics, &err), 0);
+    const char *json = toolrack_text_data(metrics, &length);
+    yyjson_doc *doc = yyjson_read(json, length, 0);
+    yyjson_val *counts = yyjson_obj_get(yyjson_doc_get_root(doc), "hosts");
+    assert_int_equal(yyjson_get_uint(yyjson_obj_get(counts, "known")), 2);
+    assert_int_equal(yyjson_get_uint(yyjson_obj_get(counts, "slow")), 1);
+    assert_int_equal(yyjson_get_uint(yyjson_obj_get(counts, "ejected")), 1);
+    assert_int_equal(yyjson_get_uint(yyjson_obj_get(counts, "tools")), 2 * ARRAY_LENGTH(table));
+    assert_int_equal(yyjson_get_uint(json_at(counts, "calls/late")), 3);
+    assert_true(yyjson_get_uint(json_at(counts, "calls/answered")) >= 20);
+    yyjson_doc_free(doc);
 }
 
 /* Every server goes and comes back, so that all clients are cut and return at once. */

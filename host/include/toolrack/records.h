@@ -103,7 +103,10 @@ TOOLRACK_API int toolrack_flush(struct toolrack *host, struct toolrack_error *er
  * tools: listed, loaded, failed, stuck, quarantined, left-out;
  * - plans, an object: running (runs of plans now), runs (an object of those that are over:
  *   succeeded, failed, cancelled, waiting) and nodes (likewise: succeeded, failed, skipped,
- *   cancelled).
+ *   cancelled);
+ * - hosts, an object, if this host has joined a group: known, trusted, slow, silent, running and
+ *   tools of the others, ejected (how often one was found to be slow), and calls, an object of those
+ *   that were sent to them and have ended: answered, late, cancelled, lost.
  *
  * A call is counted before its caller has the result, and numbers of what has happened never fall.
  * Does not wait for the store, for a plugin or for a call.

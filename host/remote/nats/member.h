@@ -105,7 +105,8 @@ struct member_counts {
     uint64_t trusted;
     uint64_t slow; /* that get no calls for a while */
     uint64_t silent;
-    uint64_t tools;    /* of others, registered or not */
+    uint64_t running;  /* calls, as they said last */
+    uint64_t tools;    /* of each, registered or not */
     uint64_t sent;     /* calls to others; of these: */
     uint64_t answered; /* with a result or an error */
     uint64_t late;     /* not before the deadline */
@@ -139,6 +140,9 @@ void member_decided(struct member *member);
 /** Ask all hosts of the group to announce themselves, and wait until their tools are known, for a
  * time at most. [any-thread but those of the member] */
 void member_gather(struct member *member, unsigned wait_ms);
+
+/** What it has counted. [any-thread] */
+void member_count(struct member *member, struct member_counts *ret);
 
 /** The hosts of the group as a JSON array, this one first, appended: name, instance, key, version,
  * self, trusted, state ("here", "slow" or "silent"), running, tools, latency_us (null: not measured

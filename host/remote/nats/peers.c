@@ -273,11 +273,15 @@ static void add_text(struct buf *out, const char *name, const char *text) {
     }
 }
 
+/* It did not answer a probe for two beats. */
+static bool is_silent(const struct member *member, const struct peer *peer) {
+    return peer->probed_ns != 0 &&
+           clock_now_ns() - peer->probed_ns > 2ull * member->beat_ms * CLOCK_NS_PER_MS;
+}
+
 void peers_describe(struct member *member, struct buf *out) {
     (void)pthread_mutex_lock(&member->lock);
     for (const struct peer *peer = member->peers; peer != NULL; peer = peer->next) {
-        bool is_silent = peer->probed_ns != 0 && clock_now_ns() - peer->probed_ns >
-                                                         2ull * member->beat_ms * CLOCK_NS_PER_MS;
         bool is_trusted = peer->is_proven && member_trusts(member, peer->key);
         buf_printf(out, ",{\"self\":false,\"instance\":\"%s\"", peer->instance);
         add_text(out, "name", peer->name);
@@ -285,7 +289,7 @@ void peers_describe(struct member *member, struct buf *out) {
         add_text(out, "version", peer->version);
         buf_printf(out, ",\"trusted\":%s,\"state\":\"%s\",\"running\":%llu,\"tools\":%zu",
                    is_trusted ? "true" : "false",
-                   is_silent                         ? "silent"
+                   is_silent(member, peer)           ? "silent"
                    : breaker_is_open(&peer->breaker) ? "slow"
                                                      : "here",
                    (unsigned long long)peer->running, peer->tool_count);
@@ -297,6 +301,20 @@ void peers_describe(struct member *member, struct buf *out) {
         } else {
             buf_add_text(out, ",\"latency_us\":null,\"clock_ms\":null}");
         }
+    }
+    (void)pthread_mutex_unlock(&member->lock);
+}
+
+void member_count(struct member *member, struct member_counts *ret) {
+    (void)pthread_mutex_lock(&member->lock);
+    *ret = member->counts;
+    ret->hosts = member->peer_count;
+    for (const struct peer *peer = member->peers; peer != NULL; peer = peer->next) {
+        ret->trusted += peer->is_proven && member_trusts(member, peer->key);
+        ret->slow += breaker_is_open(&peer->breaker);
+        ret->silent += is_silent(member, peer);
+        ret->running += peer->running;
+        ret->tools += peer->tool_count;
     }
     (void)pthread_mutex_unlock(&member->lock);
 }

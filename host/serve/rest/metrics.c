@@ -182,6 +182,36 @@ static void add_host(struct buf *out, yyjson_val *root) {
     add_members(out, "toolrack_log_records_lost_total", "reason", yyjson_obj_get(root, "unlogged"));
 }
 
+/* Of a host that has joined a group. No series for each host: their names are from outside. */
+static void add_hosts(struct buf *out, yyjson_val *hosts) {
+    static const struct {
+        const char *name;
+        const char *type;
+        const char *key;
+        const char *help;
+    } rows[] = {
+            {"toolrack_hosts", "gauge", "known", "Other hosts of the group."},
+            {"toolrack_hosts_trusted", "gauge", "trusted", "Other hosts whose key is trusted."},
+            {"toolrack_hosts_slow", "gauge", "slow", "Other hosts that get no calls for a while."},
+            {"toolrack_hosts_silent", "gauge", "silent", "Other hosts that do not answer."},
+            {"toolrack_hosts_calls_in_flight", "gauge", "running",
+             "Calls that run on other hosts, as they said last."},
+            {"toolrack_hosts_tools", "gauge", "tools",
+             "Tools of other hosts; one of several hosts counts for each."},
+            {"toolrack_host_ejections_total", "counter", "ejected",
+             "How often another host was found to be slow."}};
+    for (size_t i = 0; i < ARRAY_LENGTH(rows) && hosts != NULL; i++) {
+        add_single(out, rows[i].name, rows[i].type, rows[i].help,
+                   yyjson_obj_get(hosts, rows[i].key));
+    }
+    if (hosts != NULL) {
+        begin(out, "toolrack_host_calls_total", "counter",
+              "Calls that were sent to other hosts, by their end: answered, late, cancelled, or "
+              "lost with the host.");
+        add_members(out, "toolrack_host_calls_total", "end", yyjson_obj_get(hosts, "calls"));
+    }
+}
+
 static void add_requests(struct buf *out, const struct serve_counts *counts) {
     static const char name[] = "toolrack_http_requests_total";
     begin(out, name, "counter",
@@ -214,6 +244,7 @@ void metrics_write(struct buf *out, yyjson_val *root, const struct serve_counts 
     buf_add_text(out, "\"} 1\n");
     add_tools(out, root);
     add_host(out, root);
+    add_hosts(out, yyjson_obj_get(root, "hosts"));
     if (counts != NULL) {
         add_requests(out, counts);
     }
