@@ -1,6 +1,5 @@
 #include "remote/mcp/oauth.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,41 +8,11 @@
 
 #include "base/base64.h"
 #include "base/clock.h"
-#include "base/json.h"
-#include "base/lock.h"
 #include "base/new-file.h"
-#include "remote/mcp/session.h"
+#include "remote/mcp/oauth-parts.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 CLEANUP_DEFINE(yyjson_mut_doc, yyjson_mut_doc_free)
-
-#define URL_MAX_LENGTH   2048u
-#define SCOPE_MAX_LENGTH 2048u
-
-/* How to get a token; found once. */
-struct endpoint {
-    bool is_known;
-    char issuer[URL_MAX_LENGTH];
-    char token_url[URL_MAX_LENGTH];
-    char resource[URL_MAX_LENGTH];
-    char scope[SCOPE_MAX_LENGTH]; /* that the resource has; "": it does not say */
-    bool takes_basic;
-};
-
-struct oauth {
-    struct oauth_options options;
-    struct lock renewal; /* held by the thread that gets a token; guards the next two */
-    struct endpoint endpoint;
-    char asked[SCOPE_MAX_LENGTH]; /* the scope of the last token */
-    struct lock lock;             /* guards what follows */
-    char *token;                  /* NULL: none */
-    unsigned number;              /* of the token; of none, too */
-    uint64_t expires_ns;          /* 0: it does not say */
-    bool has_loaded;              /* the file was read */
-    unsigned refused;             /* the number of the one that was refused last */
-    long status;                  /* how */
-    char challenge[OAUTH_CHALLENGE_MAX];
-};
 
 struct oauth *oauth_create(const struct oauth_options *options) {
     struct oauth *oauth = calloc(1, sizeof *oauth);
@@ -64,13 +33,20 @@ void oauth_destroy(struct oauth *oauth) {
     }
 }
 
-static int refuse(const struct oauth *oauth, struct toolrack_error *err, const char *what,
-                  const char *detail) {
+int oauth_refuse(const struct oauth *oauth, struct toolrack_error *err, const char *what,
+                 const char *detail) {
     int code =
             error_set(err, TOOLRACK_E_PERMISSION_DENIED, "no token for MCP server '%s': %s%.500s",
                       oauth->options.rules.name, what, detail);
     mount_secrets_hide(oauth->options.secrets, err->message);
     return code;
+}
+
+bool oauth_is_over(void *user) {
+    const struct session_wait *wait = ((const struct oauth_waiting *)user)->wait;
+    uint64_t until_ns = wait->until_ns(wait->user);
+    return (wait->is_cancelled != NULL && wait->is_cancelled(wait->user)) ||
+           (until_ns != 0 && clock_now_ns() >= until_ns);
 }
 
 /* ----------------------------------------------------------------- challenge */
@@ -176,8 +152,9 @@ static int read_file(struct oauth *oauth, yyjson_doc **ret, struct toolrack_erro
     const char *token = yyjson_get_str(yyjson_obj_get(yyjson_doc_get_root(doc), "access_token"));
     if (!is_token(token)) {
         yyjson_doc_free(doc);
-        return refuse(oauth, err, "it must have {\"access_token\": ..., \"refresh_token\": ...}: ",
-                      oauth->options.file);
+        return oauth_refuse(oauth, err,
+                            "it must have {\"access_token\": ..., \"refresh_token\": ...}: ",
+                            oauth->options.file);
     }
     *ret = doc;
     return 0;
@@ -241,221 +218,6 @@ void oauth_note_refusal(struct oauth *oauth, unsigned token, long status, const 
                    challenge != NULL ? challenge : "");
 }
 
-/* ------------------------------------------------------------------- metadata */
-
-struct waiting {
-    const struct session_wait *wait;
-};
-
-static bool is_over(void *user) {
-    const struct session_wait *wait = ((const struct waiting *)user)->wait;
-    uint64_t until_ns = wait->until_ns(wait->user);
-    return (wait->is_cancelled != NULL && wait->is_cancelled(wait->user)) ||
-           (until_ns != 0 && clock_now_ns() >= until_ns);
-}
-
-/* Get a JSON object. @return 0; 1: there is none; a negative code */
-static int get_json(const struct oauth *oauth, const char *url, const struct session_wait *wait,
-                    yyjson_doc **ret, struct toolrack_error *err) {
-    struct waiting waiting = {.wait = wait};
-    CLEANUP(web_response_finish) struct web_response response = {0};
-    int code = web_fetch(&(struct web_request){.url = url}, &oauth->options.rules, is_over,
-                         &waiting, &response, err);
-    if (code < 0) {
-        return code;
-    }
-    yyjson_doc *doc = response.status == 200
-                              ? yyjson_read(response.body.data, response.body.length - 1, 0)
-                              : NULL;
-    if (!yyjson_is_obj(yyjson_doc_get_root(doc))) {
-        yyjson_doc_free(doc);
-        return 1;
-    }
-    *ret = doc;
-    return 0;
-}
-
-/* Try well-known places: BEGIN/.well-known/NAMEPATH each; names end with NULL. */
-static int get_well_known(const struct oauth *oauth, const char *url, const char *const *names,
-                          const struct session_wait *wait, yyjson_doc **ret,
-                          struct toolrack_error *err) {
-    CLEANUP(buf_finish) struct buf origin = BUF_INIT;
-    CLEANUP(buf_finish) struct buf path = BUF_INIT;
-    int code = 1;
-    if (!web_origin(url, &origin) || !web_path(url, &path)) {
-        return refuse(oauth, err, "this is no address of http or https: ", url);
-    }
-    for (size_t i = 0; code == 1 && names[i] != NULL; i++) {
-        CLEANUP(buf_finish) struct buf at = BUF_INIT;
-        const char *name = names[i] + 1;
-        const char *own = path.length > 0 ? path.data : "";
-        switch (names[i][0]) {
-        case '>': buf_printf(&at, "%s/.well-known/%s%s", origin.data, name, own); break;
-        case '<': buf_printf(&at, "%s%s/.well-known/%s", origin.data, own, name); break;
-        default: buf_printf(&at, "%s/.well-known/%s", origin.data, name); break;
-        }
-        bool is_twice = own[0] == '\0' && names[i][0] != '>';
-        if (!is_twice) {
-            code = at.failed ? error_oom(err) : get_json(oauth, at.data, wait, ret, err);
-        }
-    }
-    return code;
-}
-
-/* Copy a text member; "" if it has none that fits. */
-static void copy_member(yyjson_val *object, const char *name, char *ret, size_t room) {
-    const char *text = yyjson_get_str(yyjson_obj_get(object, name));
-    (void)snprintf(ret, room, "%s", text != NULL && strlen(text) < room ? text : "");
-}
-
-static bool is_same_url(const char *a, const char *b) {
-    size_t one = strlen(a);
-    size_t other = strlen(b);
-    one -= one > 0 && a[one - 1] == '/';
-    other -= other > 0 && b[other - 1] == '/';
-    return one == other && memcmp(a, b, one) == 0;
-}
-
-/* Whether a resource is the server, or has it below it. */
-static bool has_server(const char *resource, const char *url) {
-    CLEANUP(buf_finish) struct buf one = BUF_INIT;
-    CLEANUP(buf_finish) struct buf other = BUF_INIT;
-    return web_is_same_origin(resource, url) && web_path(resource, &one) && web_path(url, &other) &&
-           one.length <= other.length &&
-           (one.length == 0 || memcmp(one.data, other.data, one.length) == 0) &&
-           (other.length == one.length || other.data[one.length] == '/');
-}
-
-static void join_texts(yyjson_val *list, char *ret, size_t room) {
-    size_t at;
-    size_t count;
-    yyjson_val *item;
-    size_t length = 0;
-    ret[0] = '\0';
-    yyjson_arr_foreach (list, at, count, item) {
-        const char *text = yyjson_get_str(item);
-        if (text != NULL && length + strlen(text) + 2 < room) {
-            length += (size_t)snprintf(ret + length, room - length, "%s%s", length > 0 ? " " : "",
-                                       text);
-        }
-    }
-}
-
-/* Choose the authorization server: the configured one, or else the first. */
-static int choose_issuer(const struct oauth *oauth, yyjson_val *servers, struct endpoint *found,
-                         struct toolrack_error *err) {
-    const char *wanted = oauth->options.issuer;
-    size_t at;
-    size_t count;
-    yyjson_val *item;
-    yyjson_arr_foreach (servers, at, count, item) {
-        const char *text = yyjson_get_str(item);
-        if (text != NULL && strlen(text) < sizeof found->issuer &&
-            (wanted == NULL || is_same_url(text, wanted))) {
-            (void)snprintf(found->issuer, sizeof found->issuer, "%s", text);
-            return 0;
-        }
-    }
-    return refuse(oauth, err,
-                  wanted != NULL ? "its metadata do not name the \"issuer\" of its \"auth\": "
-                                 : "its metadata name no authorization server",
-                  wanted != NULL ? wanted : "");
-}
-
-/* What the server says of itself (RFC 9728). One that says nothing is its own authorization server,
- * as in revision 2025-03-26. */
-static int read_resource(const struct oauth *oauth, const char *challenge,
-                         const struct session_wait *wait, struct endpoint *found,
-                         struct toolrack_error *err) {
-    static const char *const places[] = {">oauth-protected-resource", "/oauth-protected-resource",
-                                         NULL};
-    char url[URL_MAX_LENGTH];
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = NULL;
-    bool is_told = oauth_challenge_value(challenge, "resource_metadata", url, sizeof url);
-    if (is_told && !web_is_same_origin(url, oauth->options.url) && !web_is_secret(url)) {
-        return refuse(oauth, err, "its metadata are at an address without TLS: ", url);
-    }
-    int code = is_told ? get_json(oauth, url, wait, &doc, err)
-                       : get_well_known(oauth, oauth->options.url, places, wait, &doc, err);
-    if (code < 0) {
-        return code;
-    }
-    yyjson_val *root = yyjson_doc_get_root(doc);
-    copy_member(root, "resource", found->resource, sizeof found->resource);
-    join_texts(yyjson_obj_get(root, "scopes_supported"), found->scope, sizeof found->scope);
-    if (root != NULL && !has_server(found->resource, oauth->options.url)) {
-        return refuse(oauth, err, "its metadata are of another resource: ", found->resource);
-    }
-    if (root != NULL) {
-        return choose_issuer(oauth, yyjson_obj_get(root, "authorization_servers"), found, err);
-    }
-    CLEANUP(buf_finish) struct buf origin = BUF_INIT;
-    if (!web_origin(oauth->options.url, &origin)) {
-        return error_oom(err);
-    }
-    (void)snprintf(found->resource, sizeof found->resource, "%s", oauth->options.url);
-    (void)snprintf(found->issuer, sizeof found->issuer, "%.*s", (int)(sizeof found->issuer - 1),
-                   oauth->options.issuer != NULL ? oauth->options.issuer : origin.data);
-    return 0;
-}
-
-/* What the authorization server says of itself. */
-static int read_issuer(const struct oauth *oauth, const struct session_wait *wait,
-                       struct endpoint *found, struct toolrack_error *err) {
-    static const char *const places[] = {">oauth-authorization-server", ">openid-configuration",
-                                         "<openid-configuration", NULL};
-    CLEANUP(yyjson_doc_freep) yyjson_doc *doc = NULL;
-    int code = get_well_known(oauth, found->issuer, places, wait, &doc, err);
-    if (code != 0) {
-        return code < 0 ? code
-                        : refuse(oauth, err, "there are no metadata of its authorization server ",
-                                 found->issuer);
-    }
-    yyjson_val *root = yyjson_doc_get_root(doc);
-    yyjson_val *methods = yyjson_obj_get(root, "token_endpoint_auth_methods_supported");
-    const char *issuer = yyjson_get_str(yyjson_obj_get(root, "issuer"));
-    CLEANUP(buf_finish) struct buf origin = BUF_INIT;
-    (void)web_origin(found->issuer, &origin); /* as it was made where the server named none */
-    if (issuer == NULL ||
-        (!is_same_url(issuer, found->issuer) && !web_is_same_origin(issuer, found->issuer))) {
-        return refuse(oauth, err, "the metadata of its authorization server are of another one: ",
-                      issuer != NULL ? issuer : "none");
-    }
-    copy_member(root, "token_endpoint", found->token_url, sizeof found->token_url);
-    found->takes_basic = methods == NULL || json_has_text(methods, "client_secret_basic");
-    if (!web_is_secret(found->token_url)) {
-        return refuse(oauth, err, "its authorization server has no token endpoint with TLS: ",
-                      found->token_url);
-    }
-    return 0;
-}
-
-/* Caller holds the renewal. */
-static int find_endpoint(struct oauth *oauth, const char *challenge,
-                         const struct session_wait *wait, struct toolrack_error *err) {
-    const struct oauth_options *options = &oauth->options;
-    struct endpoint found = {.is_known = true, .takes_basic = true};
-    if (oauth->endpoint.is_known) {
-        return 0;
-    }
-    if (!web_is_secret(options->url)) {
-        return refuse(oauth, err, "a token is sent by https or to this machine only, not to ",
-                      options->url);
-    }
-    if (options->token_url != NULL) {
-        (void)snprintf(found.token_url, sizeof found.token_url, "%s", options->token_url);
-        (void)snprintf(found.resource, sizeof found.resource, "%s", options->url);
-        oauth->endpoint = found;
-        return 0;
-    }
-    int code = read_resource(oauth, challenge, wait, &found, err);
-    code = code == 0 ? read_issuer(oauth, wait, &found, err) : code;
-    if (code == 0) {
-        oauth->endpoint = found;
-    }
-    return code;
-}
-
 /* ---------------------------------------------------------------------- token */
 
 static void add_encoded(struct buf *out, const char *text) {
@@ -507,13 +269,13 @@ static int explain_refusal(const struct oauth *oauth, const struct web_response 
     (void)snprintf(words, sizeof words, "%.150s answers with HTTP status %ld%s%.100s%s%.200s",
                    oauth->endpoint.token_url, response->status, error != NULL ? ", " : "",
                    error != NULL ? error : "", said != NULL ? ": " : "", said != NULL ? said : "");
-    return refuse(oauth, err, "", words);
+    return oauth_refuse(oauth, err, "", words);
 }
 
 /* Ask the token endpoint. @param before  of the file with tokens; NULL: client credentials */
 static int ask_for_token(struct oauth *oauth, yyjson_val *before, const char *scope,
                          const struct session_wait *wait, struct toolrack_error *err) {
-    struct waiting waiting = {.wait = wait};
+    struct oauth_waiting waiting = {.wait = wait};
     const char *refresh = yyjson_get_str(yyjson_obj_get(before, "refresh_token"));
     CLEANUP(buf_finish) struct buf form = BUF_INIT;
     CLEANUP(buf_finish) struct buf header = BUF_INIT;
@@ -530,7 +292,7 @@ static int ask_for_token(struct oauth *oauth, yyjson_val *before, const char *sc
             &(struct web_request){.url = oauth->endpoint.token_url,
                                   .form = form.data,
                                   .authorization = header.length > 0 ? header.data : NULL},
-            &oauth->options.rules, is_over, &waiting, &response, err);
+            &oauth->options.rules, oauth_is_over, &waiting, &response, err);
     if (code < 0) {
         return code;
     }
@@ -593,8 +355,8 @@ static int choose_scope(const struct oauth *oauth, const char *challenge, long s
         (void)snprintf(ret, room, "%s", oauth->asked);
         return add_scopes(ret, room, wanted)
                        ? 0
-                       : refuse(oauth, err,
-                                "the scope that it wants is refused, or not told: ", wanted);
+                       : oauth_refuse(oauth, err,
+                                      "the scope that it wants is refused, or not told: ", wanted);
     }
     (void)snprintf(ret, room, "%s",
                    given != NULL             ? given
@@ -622,8 +384,9 @@ static int renew_stored(struct oauth *oauth, const char *scope, const struct ses
         return 0;
     }
     if (!is_token(yyjson_get_str(yyjson_obj_get(root, "refresh_token")))) {
-        return refuse(oauth, err, "its token is refused, and there is no \"refresh_token\" in ",
-                      oauth->options.file);
+        return oauth_refuse(oauth, err,
+                            "its token is refused, and there is no \"refresh_token\" in ",
+                            oauth->options.file);
     }
     return ask_for_token(oauth, root, scope, wait, err);
 }
@@ -640,7 +403,7 @@ int oauth_renew(struct oauth *oauth, const struct session_wait *wait, struct too
     if (is_new) {
         return 0;
     }
-    int code = find_endpoint(oauth, challenge, wait, err);
+    int code = oauth_find_endpoint(oauth, challenge, wait, err);
     code = code == 0 ? choose_scope(oauth, challenge, status, scope, sizeof scope, err) : code;
     if (code < 0) {
         return code;

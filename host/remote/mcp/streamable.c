@@ -1,356 +1,15 @@
 #include "remote/mcp/streamable.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "remote/mcp/exchange.h"
 #include "remote/mcp/mirror.h"
-#include "remote/mcp/sse.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
-
-#define SESSION_ID_MAX 1024u
-#define REVISION_MAX   32u
-
-enum exchange_kind {
-    EXCHANGE_ASK,    /* a POST with a request */
-    EXCHANGE_NOTIFY, /* a POST that nothing answers */
-    EXCHANGE_HEAR    /* a GET of what the server says unasked */
-};
-
-/* One request of HTTP and its response; a redirect or a resumption makes it another one. */
-struct exchange {
-    struct exchange *next;
-    struct streamable *of;
-    enum exchange_kind kind;
-    uint64_t number;  /* whose answer it brings; 0: of none */
-    bool listens;     /* see struct outgoing */
-    bool is_dropped;  /* nobody waits for it */
-    bool has_answer;  /* it has come */
-    bool resumes;     /* a GET after the last event, in place of the POST */
-    bool begins;      /* its request is `initialize` */
-    bool had_session; /* it was sent with the id of the session */
-    uint64_t at_ns;   /* not before; 0: at once */
-    unsigned resumed; /* in a row */
-    unsigned redirects;
-    unsigned token; /* of oauth_add_header() */
-    struct buf url;
-    struct buf body;
-    struct buf lines; /* header lines of its own, each with its end */
-    struct curl_slist *headers;
-    CURL *easy; /* NULL: it has not begun */
-    char reason[CURL_ERROR_SIZE];
-    size_t header_length;
-    bool is_typed;  /* the header has been looked at */
-    bool is_stream; /* of events */
-    bool is_json;
-    struct sse sse;
-    struct buf text; /* a response that is no stream; of an error the first bytes */
-    int code;        /* negative: why it was stopped */
-    struct toolrack_error why;
-};
-
-/* What has come and was not taken. */
-struct item {
-    struct item *next;
-    struct message *message;
-    uint64_t number;
-    int code;
-    char why[ERROR_MESSAGE_MAX];
-};
-
-/* Guarded by the session's lock, but for what is atomic and the multi handle's own wait. */
-struct streamable {
-    struct transport base;
-    const struct streamable_options *options;
-    CURLM *multi;
-    struct exchange *exchanges;
-    struct item *first;
-    struct item *last;
-    _Atomic uint64_t due_ns; /* when something is to begin; UINT64_MAX: nothing is */
-    char session[SESSION_ID_MAX + 1];
-    char revision[REVISION_MAX];
-    bool is_stateless;
-    bool is_over; /* the server does not know the session any more */
-};
-
-/* ------------------------------------------------------------------ incoming */
-
-static void push(struct streamable *of, struct message *message, uint64_t number,
-                 const struct toolrack_error *why) {
-    struct item *item = calloc(1, sizeof *item);
-    if (item == NULL) { /* whoever waits for it is told by its deadline */
-        mcp_message_destroy(message);
-        return;
-    }
-    item->message = message;
-    item->number = number;
-    if (why != NULL) {
-        item->code = why->code;
-        memcpy(item->why, why->message, sizeof item->why);
-    }
-    *(of->last != NULL ? &of->last->next : &of->first) = item;
-    of->last = item;
-}
-
-static bool next(struct transport *transport, struct incoming *ret) {
-    struct streamable *of = (struct streamable *)transport;
-    struct item *item = of->first;
-    if (item == NULL) {
-        return false;
-    }
-    of->first = item->next;
-    of->last = of->first != NULL ? of->last : NULL;
-    ret->message = item->message;
-    ret->number = item->number;
-    if (item->code < 0) {
-        (void)error_set(&ret->why, item->code, "%s", item->why);
-    }
-    free(item);
-    return true;
-}
-
-/* A text that came in a response is a message, or told to be none. */
-static int take_text(void *user, const char *text, size_t length, struct toolrack_error *err) {
-    struct exchange *exchange = user;
-    struct message *message = NULL;
-    struct toolrack_error bad;
-    int code = mcp_message_read(text, length, &message, &bad);
-    if (code == TOOLRACK_E_NO_MEMORY) {
-        return error_oom(err);
-    }
-    if (code < 0) {
-        push(exchange->of, NULL, 0, &bad);
-        return 0;
-    }
-    bool is_answer = message->kind == MESSAGE_RESULT || message->kind == MESSAGE_FAILURE;
-    exchange->has_answer = exchange->has_answer || (is_answer && exchange->number != 0 &&
-                                                    message->number == exchange->number);
-    exchange->resumed = 0;
-    push(exchange->of, message, 0, NULL);
-    return 0;
-}
-
-/* ----------------------------------------------------------------- callbacks */
-
-static const char *header_of(CURL *easy, const char *name) {
-    struct curl_header *header = NULL;
-    return curl.easy_header(easy, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK ? header->value
-                                                                                   : NULL;
-}
-
-static bool has_type(const char *value, const char *type) {
-    size_t length = strlen(type);
-    return value != NULL && strncasecmp(value, type, length) == 0 &&
-           (value[length] == '\0' || value[length] == ';' || value[length] == ' ');
-}
-
-static size_t take_header(char *bytes, size_t size, size_t count, void *user) {
-    struct exchange *exchange = user;
-    (void)bytes;
-    exchange->header_length += size * count;
-    if (exchange->header_length > WEB_HEADER_MAX) {
-        exchange->code =
-                error_set(&exchange->why, TOOLRACK_E_LIMIT_EXCEEDED,
-                          "MCP server '%s' sends a header of more than the %u bytes allowed",
-                          exchange->of->options->name, WEB_HEADER_MAX);
-        return CURL_WRITEFUNC_ERROR;
-    }
-    return size * count;
-}
-
-static bool is_success(long status) {
-    return status >= 200 && status < 300;
-}
-
-static long status_of(const struct exchange *exchange) {
-    long status = 0;
-    (void)curl.easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
-    return status;
-}
-
-static int take_bytes(struct exchange *exchange, const char *bytes, size_t length) {
-    const struct sse_taker taker = {.take = take_text, .user = exchange};
-    struct buf *text = &exchange->text;
-    if (!exchange->is_typed) {
-        const char *type = header_of(exchange->easy, "Content-Type");
-        bool is_good = is_success(status_of(exchange));
-        exchange->is_typed = true;
-        exchange->is_stream = is_good && has_type(type, "text/event-stream");
-        exchange->is_json = has_type(type, "application/json");
-    }
-    if (exchange->is_stream) {
-        return sse_feed(&exchange->sse, bytes, length, MCP_MESSAGE_MAX, &taker, &exchange->why);
-    }
-    if (!exchange->is_json) { /* nothing of it is used but a few words */
-        length = length < STREAMABLE_EXCERPT_MAX - text->length
-                         ? length
-                         : STREAMABLE_EXCERPT_MAX - text->length;
-    }
-    buf_add(text, bytes, length);
-    return text->failed ? error_oom(&exchange->why)
-           : text->length > MCP_MESSAGE_MAX
-                   ? error_set(&exchange->why, TOOLRACK_E_LIMIT_EXCEEDED,
-                               "a message of more than the %u bytes allowed came", MCP_MESSAGE_MAX)
-                   : 0;
-}
-
-static size_t take_body(char *bytes, size_t size, size_t count, void *user) {
-    struct exchange *exchange = user;
-    exchange->code =
-            exchange->is_dropped ? TOOLRACK_E_CANCELLED : take_bytes(exchange, bytes, size * count);
-    return exchange->code == 0 ? size * count : CURL_WRITEFUNC_ERROR;
-}
-
-/* ------------------------------------------------------------------- requests */
-
-static bool add_line(struct exchange *exchange, const char *line) {
-    struct curl_slist *longer = curl.slist_append(exchange->headers, line);
-    exchange->headers = longer != NULL ? longer : exchange->headers;
-    return longer != NULL;
-}
-
-static bool add_named(struct exchange *exchange, const char *name, const char *value) {
-    CLEANUP(buf_finish) struct buf line = BUF_INIT;
-    buf_printf(&line, "%s: %s", name, value);
-    return value[0] == '\0' || (!line.failed && add_line(exchange, line.data));
-}
-
-static bool add_own_lines(struct exchange *exchange) {
-    const char *at = exchange->lines.data;
-    bool has_memory = !exchange->lines.failed;
-    while (has_memory && at != NULL && *at != '\0') {
-        size_t length = strcspn(at, "\r");
-        CLEANUP(freep) char *line = strndup(at, length);
-        if (line != NULL && length > 2 && strcmp(line + length - 2, ": ") == 0) {
-            (void)memcpy(line + length - 2, ";", 2); /* libcurl's way to write an empty value */
-        }
-        has_memory = line != NULL && add_line(exchange, line);
-        at += length + 2;
-    }
-    return has_memory;
-}
-
-static bool add_headers(struct exchange *exchange) {
-    struct streamable *of = exchange->of;
-    const char *const *given = of->options->headers;
-    CLEANUP(buf_finish) struct buf token = BUF_INIT;
-    bool is_post = exchange->kind != EXCHANGE_HEAR && !exchange->resumes;
-    bool has_memory = add_line(exchange, is_post ? "Accept: application/json, text/event-stream"
-                                                 : "Accept: text/event-stream") &&
-                      (!is_post || add_line(exchange, "Content-Type: application/json")) &&
-                      add_line(exchange, "Expect:") && add_own_lines(exchange);
-    if (has_memory && !exchange->begins && !of->is_stateless) {
-        has_memory = add_named(exchange, "MCP-Protocol-Version", of->revision) &&
-                     add_named(exchange, "Mcp-Session-Id", of->session);
-        exchange->had_session = of->session[0] != '\0';
-    }
-    if (has_memory && !is_post) {
-        has_memory = add_named(exchange, "Last-Event-ID", exchange->sse.id);
-    }
-    for (size_t i = 0; has_memory && given[i] != NULL; i++) {
-        has_memory = add_line(exchange, given[i]);
-    }
-    if (has_memory && of->options->oauth != NULL) {
-        exchange->token = oauth_add_header(of->options->oauth, &token);
-        has_memory = token.length == 0 || (!token.failed && add_line(exchange, token.data));
-    }
-    return has_memory;
-}
-
-static bool set_up(struct exchange *exchange) {
-    CURL *easy = exchange->easy;
-    const struct streamable_options *options = exchange->of->options;
-    if (!add_headers(exchange) ||
-        !web_set_up(easy, exchange->url.data, &options->rules, exchange->reason)) {
-        return false;
-    }
-    CURLcode code = curl.easy_setopt(easy, CURLOPT_HTTPHEADER, exchange->headers);
-#define SET(option, value) code = code != CURLE_OK ? code : curl.easy_setopt(easy, option, value)
-    if (exchange->kind != EXCHANGE_HEAR && !exchange->resumes) {
-        SET(CURLOPT_POST, 1L);
-        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)exchange->body.length);
-        SET(CURLOPT_POSTFIELDS, exchange->body.data);
-    }
-    if (exchange->kind == EXCHANGE_NOTIFY) {
-        SET(CURLOPT_TIMEOUT_MS, (long)STREAMABLE_NOTIFY_MS_MAX);
-    }
-    SET(CURLOPT_WRITEFUNCTION, take_body);
-    SET(CURLOPT_WRITEDATA, exchange);
-    SET(CURLOPT_HEADERFUNCTION, take_header);
-    SET(CURLOPT_HEADERDATA, exchange);
-    SET(CURLOPT_PRIVATE, exchange);
-#undef SET
-    return code == CURLE_OK;
-}
-
-/* It is not under way any more. */
-static void stop(struct exchange *exchange) {
-    if (exchange->easy != NULL) {
-        (void)curl.multi_remove_handle(exchange->of->multi, exchange->easy);
-        curl.easy_cleanup(exchange->easy);
-        exchange->easy = NULL;
-    }
-    curl.slist_free_all(exchange->headers);
-    exchange->headers = NULL;
-    exchange->header_length = 0;
-    exchange->is_typed = exchange->is_stream = exchange->is_json = false;
-    exchange->code = 0;
-    exchange->reason[0] = '\0';
-    buf_clear(&exchange->text);
-    sse_restart(&exchange->sse);
-}
-
-static bool begin(struct exchange *exchange) {
-    exchange->easy = curl.easy_init();
-    bool has_begun = exchange->easy != NULL && set_up(exchange) &&
-                     curl.multi_add_handle(exchange->of->multi, exchange->easy) == CURLM_OK;
-    if (!has_begun) {
-        stop(exchange);
-    }
-    return has_begun;
-}
-
-static void destroy(struct exchange *exchange) {
-    stop(exchange);
-    buf_finish(&exchange->url);
-    buf_finish(&exchange->body);
-    buf_finish(&exchange->lines);
-    buf_finish(&exchange->text);
-    sse_finish(&exchange->sse);
-    free(exchange);
-}
-
-static struct exchange *create(struct streamable *of, enum exchange_kind kind) {
-    struct exchange *exchange = calloc(1, sizeof *exchange);
-    if (exchange != NULL) {
-        exchange->of = of;
-        exchange->kind = kind;
-        buf_add_text(&exchange->url, of->options->url);
-    }
-    return exchange;
-}
-
-/* Put it in the list, at its end. */
-static int add(struct exchange *exchange, struct toolrack_error *err) {
-    struct streamable *of = exchange->of;
-    struct exchange **at = &of->exchanges;
-    if (exchange->url.failed || exchange->body.failed || exchange->lines.failed) {
-        destroy(exchange);
-        return error_oom(err);
-    }
-    while (*at != NULL) {
-        at = &(*at)->next;
-    }
-    *at = exchange;
-    atomic_store(&of->due_ns, 0);
-    (void)curl.multi_wakeup(of->multi);
-    return 0;
-}
 
 /* ----------------------------------------------------------------------- send */
 
@@ -382,7 +41,8 @@ static int post(struct transport *transport, const struct outgoing *out,
     CLEANUP(yyjson_doc_freep)
     yyjson_doc *doc = yyjson_read(out->text->data, out->text->length, 0);
     struct exchange *exchange =
-            doc != NULL ? create(of, out->number != 0 ? EXCHANGE_ASK : EXCHANGE_NOTIFY) : NULL;
+            doc != NULL ? exchange_create(of, out->number != 0 ? EXCHANGE_ASK : EXCHANGE_NOTIFY)
+                        : NULL;
     if (exchange == NULL) {
         return error_oom(err);
     }
@@ -393,7 +53,7 @@ static int post(struct transport *transport, const struct outgoing *out,
     if (exchange->lines.length > 0) {
         buf_add_text(&exchange->lines, out->mirrored != NULL ? out->mirrored : "");
     }
-    return add(exchange, err);
+    return exchange_add(exchange, err);
 }
 
 static bool drop(struct transport *transport, uint64_t number) {
@@ -418,9 +78,9 @@ static void agree(struct transport *transport, const char *revision) {
 
 static void listen_unasked(struct transport *transport) {
     struct toolrack_error unheard;
-    struct exchange *exchange = create((struct streamable *)transport, EXCHANGE_HEAR);
+    struct exchange *exchange = exchange_create((struct streamable *)transport, EXCHANGE_HEAR);
     if (exchange != NULL) {
-        (void)add(exchange, &unheard); /* without memory nothing is heard */
+        (void)exchange_add(exchange, &unheard); /* without memory nothing is heard */
     }
 }
 
@@ -438,7 +98,7 @@ static bool is_settled(const struct transport *transport) {
 static void fail(struct exchange *exchange, const struct toolrack_error *why) {
     struct streamable *of = exchange->of;
     if (exchange->kind == EXCHANGE_ASK && !exchange->listens) {
-        push(of, NULL, exchange->number, why);
+        exchange_push(of, NULL, exchange->number, why);
     } else if (exchange->kind == EXCHANGE_NOTIFY) {
         log_line(of->options->log, LOG_WARNING, "mcp", "%s: a notification did not arrive: %s",
                  of->options->name, why->message);
@@ -447,7 +107,7 @@ static void fail(struct exchange *exchange, const struct toolrack_error *why) {
 
 /* Try once more, in so many milliseconds. @return true, for the callers' convenience */
 static bool again(struct exchange *exchange, uint32_t ms) {
-    stop(exchange);
+    exchange_stop(exchange);
     exchange->at_ns = clock_now_ns() + (uint64_t)ms * CLOCK_NS_PER_MS;
     return true;
 }
@@ -478,7 +138,7 @@ static bool resume(struct exchange *exchange) {
 
 static void note_session(struct exchange *exchange) {
     struct streamable *of = exchange->of;
-    const char *id = header_of(exchange->easy, "Mcp-Session-Id");
+    const char *id = exchange_header(exchange, "Mcp-Session-Id");
     bool is_usable = id != NULL && strlen(id) <= SESSION_ID_MAX;
     for (size_t i = 0; is_usable && id[i] != '\0'; i++) {
         is_usable = id[i] > 0x20 && id[i] < 0x7f;
@@ -540,7 +200,7 @@ static bool take_failure(struct exchange *exchange, struct toolrack_error *why) 
     if (message->number == 0 || message->number == exchange->number) {
         message->number = exchange->number;
         exchange->has_answer = true;
-        push(exchange->of, STEAL(message), 0, NULL);
+        exchange_push(exchange->of, STEAL(message), 0, NULL);
         return true;
     }
     (void)why;
@@ -549,7 +209,7 @@ static bool take_failure(struct exchange *exchange, struct toolrack_error *why) 
 
 static void refuse_credentials(struct exchange *exchange, long status, struct toolrack_error *why) {
     struct oauth *oauth = exchange->of->options->oauth;
-    const char *challenge = header_of(exchange->easy, "WWW-Authenticate");
+    const char *challenge = exchange_header(exchange, "WWW-Authenticate");
     char error[64] = "";
     bool wants_scope = status == 403 && challenge != NULL &&
                        oauth_challenge_value(challenge, "error", error, sizeof error) &&
@@ -596,7 +256,7 @@ static bool take_bad_status(struct exchange *exchange, long status) {
 static void explain_no_answer(const struct exchange *exchange, bool was_stream, bool was_json,
                               struct toolrack_error *why) {
     const char *name = exchange->of->options->name;
-    const char *type = header_of(exchange->easy, "Content-Type");
+    const char *type = exchange_header(exchange, "Content-Type");
     (void)error_set(why, TOOLRACK_E_EXECUTION_FAILED, "MCP server '%s' %s%.100s%s", name,
                     was_stream     ? "ended the stream before the answer"
                     : was_json     ? "answered, but not this request"
@@ -611,13 +271,13 @@ static void explain_no_answer(const struct exchange *exchange, bool was_stream, 
 static bool take_end(struct exchange *exchange, CURLcode result) {
     struct streamable *of = exchange->of;
     struct toolrack_error why;
-    long status = status_of(exchange);
+    long status = exchange_status(exchange);
     bool was_stream = exchange->is_stream;
     bool was_json = exchange->is_json;
     if (exchange->is_dropped) {
         return false;
     }
-    if (result == CURLE_OK && !is_success(status)) {
+    if (result == CURLE_OK && !exchange_is_success(status)) {
         return take_bad_status(exchange, status);
     }
     if (result == CURLE_OK) {
@@ -625,7 +285,7 @@ static bool take_end(struct exchange *exchange, CURLcode result) {
     }
     if (result == CURLE_OK && was_json && exchange->text.length > 0 &&
         exchange->kind != EXCHANGE_NOTIFY) {
-        (void)take_text(exchange, exchange->text.data, exchange->text.length, &why);
+        (void)exchange_take_text(exchange, exchange->text.data, exchange->text.length, &why);
     }
     if (exchange->listens) {
         return exchange->code == 0 && was_stream && hear_again(exchange, !exchange->has_answer);
@@ -663,7 +323,7 @@ static void begin_due(struct streamable *of) {
         struct exchange *exchange = *at;
         bool is_due = exchange->easy == NULL && exchange->at_ns <= now_ns;
         bool is_gone = exchange->is_dropped;
-        if (!is_gone && is_due && !begin(exchange)) {
+        if (!is_gone && is_due && !exchange_begin(exchange)) {
             struct toolrack_error why;
             (void)error_oom(&why);
             fail(exchange, &why);
@@ -671,7 +331,7 @@ static void begin_due(struct streamable *of) {
         }
         if (is_gone) {
             *at = exchange->next;
-            destroy(exchange);
+            exchange_destroy(exchange);
             continue;
         }
         if (exchange->easy == NULL && exchange->at_ns < due_ns) {
@@ -695,7 +355,7 @@ static void take_ends(struct streamable *of) {
         struct exchange *exchange = (struct exchange *)(void *)user;
         if (!take_end(exchange, result)) {
             exchange->is_dropped = true;
-            stop(exchange);
+            exchange_stop(exchange);
         }
     }
 }
@@ -714,6 +374,23 @@ static int receive(struct transport *transport, struct toolrack_error *err) {
     return of->is_over ? error_set(err, TOOLRACK_E_IO, "MCP server '%s' has ended the session",
                                    of->options->name)
                        : 0;
+}
+
+static bool next(struct transport *transport, struct incoming *ret) {
+    struct streamable *of = (struct streamable *)transport;
+    struct item *item = of->first;
+    if (item == NULL) {
+        return false;
+    }
+    of->first = item->next;
+    of->last = of->first != NULL ? of->last : NULL;
+    ret->message = item->message;
+    ret->number = item->number;
+    if (item->code < 0) {
+        (void)error_set(&ret->why, item->code, "%s", item->why);
+    }
+    free(item);
+    return true;
 }
 
 static void wait_for_any(struct transport *transport, int ms) {
@@ -739,10 +416,10 @@ static int authorize(struct transport *transport, uint64_t number, const struct 
 
 /* Tell the server that the session has ended, as far as it takes that. */
 static void end_session(struct streamable *of) {
-    struct exchange *exchange = create(of, EXCHANGE_HEAR);
+    struct exchange *exchange = exchange_create(of, EXCHANGE_HEAR);
     uint64_t until_ns = clock_now_ns() + (uint64_t)STREAMABLE_END_MS_MAX * CLOCK_NS_PER_MS;
     int running = 1;
-    if (exchange != NULL && begin(exchange)) {
+    if (exchange != NULL && exchange_begin(exchange)) {
         (void)curl.easy_setopt(exchange->easy, CURLOPT_CUSTOMREQUEST, "DELETE");
         while (running > 0 && clock_now_ns() < until_ns &&
                curl.multi_perform(of->multi, &running) == CURLM_OK && running > 0) {
@@ -750,7 +427,7 @@ static void end_session(struct streamable *of) {
         }
     }
     if (exchange != NULL) {
-        destroy(exchange);
+        exchange_destroy(exchange);
     }
 }
 
@@ -760,7 +437,7 @@ static void end(struct transport *transport) {
     while (of->exchanges != NULL) {
         struct exchange *exchange = of->exchanges;
         of->exchanges = exchange->next;
-        destroy(exchange);
+        exchange_destroy(exchange);
     }
     if (of->session[0] != '\0' && !of->is_over) {
         end_session(of);
