@@ -11,7 +11,7 @@
  *   outgoing.c   calls to others
  *   order.c      orders about packages, to others and by them
  *   large.c      messages that are larger than the server takes
- *   agree.c      decisions that the group shares; bucket.c where they are kept
+ *   agree.c      decisions that the group shares (agree.h); bucket.c where they are kept
  *
  * Threads: those of libnats deliver messages and only look things up or put them into a queue; the
  * member's own thread asks other hosts and registers tools, which may take long; a second one
