@@ -8,6 +8,7 @@
 #include "bind/conclude.h"
 #include "bind/decisions.h"
 #include "bind/elfutils.h"
+#include "bind/failure.h"
 #include "bind/model.h"
 
 static bool is_wanted(const struct bind_options *options, const char *name) {
@@ -25,7 +26,7 @@ static void choose_read(const struct bind_options *options, const struct decisio
     for (size_t i = 0; i < model->symbol_count; i++) {
         const char *name = model->symbols[i].name;
         model->symbols[i].is_read = is_wanted(options, name) || strstr(name, "free") != NULL ||
-                                    conclude_may_explain(name) || decisions_choose(decisions, name);
+                                    failure_may_explain(name) || decisions_choose(decisions, name);
     }
 }
 
@@ -33,7 +34,7 @@ static void choose_read(const struct bind_options *options, const struct decisio
 static const char *find_explain(const struct model *model) {
     const char *found = NULL;
     for (size_t i = 0; i < model->symbol_count; i++) {
-        if (conclude_explains(&model->symbols[i].function)) {
+        if (failure_explains(&model->symbols[i].function)) {
             if (found != NULL) {
                 return NULL;
             }

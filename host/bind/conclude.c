@@ -6,7 +6,6 @@
 #include "bind/conclude.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -14,6 +13,8 @@
 #include "base/error.h"
 #include "base/name.h"
 #include "bind/comment.h"
+#include "bind/failure.h"
+#include "bind/parts.h"
 #include "bind/write.h"
 
 /* Room for what a function writes, where its caller tells the function how much there is. */
@@ -22,35 +23,10 @@
 
 #define NO_PARAM UINT32_MAX
 
-struct work {
-    const struct concluding *concluding;
-    yyjson_mut_doc *doc;
-    const struct model_function *function;
-    const char *names[MODEL_PARAMS_MAX];
-    const struct model_type *types[MODEL_PARAMS_MAX]; /* of the parameters, as they are seen here */
-    uint32_t length_at[MODEL_PARAMS_MAX]; /* of a buffer: the parameter that is its length */
-    uint32_t length_of[MODEL_PARAMS_MAX];
-    bool writes;    /* an argument is, or may be, written */
-    bool is_length; /* the result is the length of one */
-    size_t undecided;
-    const char *reason; /* why the function cannot be a tool */
-    struct toolrack_error *err;
-    int code;
-};
-
-static const char *kept(struct work *work, const char *text) {
-    const char *copy =
-            text != NULL ? arena_copy(work->concluding->model->arena, text, strlen(text)) : NULL;
-    if (copy == NULL && work->code == 0) {
-        work->code = error_oom(work->err);
-    }
-    return copy != NULL ? copy : "";
-}
-
 static void refuse(struct work *work, const char *what, const char *why) {
     if (work->reason == NULL) {
         const char *text = arena_printf(work->concluding->model->arena, "%s %s", what, why);
-        work->reason = text != NULL ? text : kept(work, NULL);
+        work->reason = text != NULL ? text : work_keep(work, NULL);
     }
 }
 
@@ -73,142 +49,13 @@ static void refuse_type(struct work *work, const char *what, const struct model_
     const char *why = arena_printf(work->concluding->model->arena,
                                    "is of a type that no definition can state: %s is %s",
                                    type->spelling, explain_type(type));
-    refuse(work, what, why != NULL ? why : kept(work, NULL));
-}
-
-/* -------------------------------------------------------------------- choose */
-
-/* What something may be. */
-struct choosing {
-    struct work *work;
-    const char *about;       /* the argument, or "result" or "error" */
-    yyjson_mut_val *object;  /* that gets the members */
-    yyjson_mut_val *choices; /* an object of members for each name */
-    const char *certain;     /* the choice that is certain; NULL: none */
-};
-
-static struct choosing choosing_begin(struct work *work, const char *about,
-                                      yyjson_mut_val *object) {
-    return (struct choosing){
-            .work = work, .about = about, .object = object, .choices = yyjson_mut_obj(work->doc)};
-}
-
-static yyjson_mut_val *add_choice(struct choosing *choosing, const char *name) {
-    return yyjson_mut_obj_add_obj(choosing->work->doc, choosing->choices, name);
-}
-
-/* A number that was decided: the size of what is read. */
-static void add_number(struct choosing *choosing, yyjson_mut_val *members, uint64_t number) {
-    yyjson_mut_doc *doc = choosing->work->doc;
-    bool is_array = yyjson_mut_equals_str(yyjson_mut_obj_get(members, "type"), "array");
-    if (yyjson_mut_obj_get(members, "alone") != NULL) {
-        (void)yyjson_mut_obj_add_uint(doc, choosing->object, is_array ? "minItems" : "minLength",
-                                      number);
-        (void)yyjson_mut_obj_add_uint(doc, choosing->object, is_array ? "maxItems" : "maxLength",
-                                      number);
-    }
-}
-
-static void merge(struct choosing *choosing, yyjson_mut_val *members, uint64_t number) {
-    yyjson_mut_doc *doc = choosing->work->doc;
-    size_t index;
-    size_t count;
-    yyjson_mut_val *key;
-    yyjson_mut_val *value;
-    yyjson_mut_obj_foreach(members, index, count, key, value) {
-        yyjson_mut_val *copy = number != 0 && yyjson_mut_equals_str(key, "capacity")
-                                       ? yyjson_mut_uint(doc, number)
-                                       : yyjson_mut_val_mut_copy(doc, value);
-        if (!yyjson_mut_obj_add(choosing->object, yyjson_mut_val_mut_copy(doc, key), copy)) {
-            choosing->work->code = error_oom(choosing->work->err);
-        }
-    }
-    if (number != 0) {
-        add_number(choosing, members, number);
-    }
-}
-
-static int refuse_choice(struct choosing *choosing, const struct decision *decision) {
-    CLEANUP(buf_finish) struct buf known = BUF_INIT;
-    size_t index;
-    size_t count;
-    yyjson_mut_val *key;
-    yyjson_mut_val *value;
-    yyjson_mut_obj_foreach(choosing->choices, index, count, key, value) {
-        buf_printf(&known, "%s%s", index > 0 ? ", " : "", yyjson_mut_get_str(key));
-    }
-    return error_set(choosing->work->err, TOOLRACK_E_INVALID,
-                     "%s.%s cannot be decided as '%s': choose one of %s",
-                     choosing->work->function->name, choosing->about, decision->choice,
-                     known.failed || known.length == 0 ? "none" : known.data);
-}
-
-/* Whether a decision has the size that its choice needs, and only then. */
-static bool fits_room(yyjson_mut_val *members, uint64_t number) {
-    yyjson_mut_val *capacity = yyjson_mut_obj_get(members, "capacity");
-    bool is_sized = capacity != NULL || yyjson_mut_obj_get(members, "alone") != NULL;
-    return number != 0 ? is_sized : capacity == NULL || yyjson_mut_get_uint(capacity) > 0;
-}
-
-/* The last decision of which there is such a choice. A pattern may fit things of which it is not
- * meant; a decision about just this must be possible. */
-static yyjson_mut_val *find_decided(struct choosing *choosing, struct decision *ret) {
-    struct work *work = choosing->work;
-    const struct decisions *decisions = work->concluding->decisions;
-    size_t at = decisions->count;
-    while (decisions_before(decisions, &at, work->function->name, choosing->about, ret)) {
-        yyjson_mut_val *members = yyjson_mut_obj_get(choosing->choices, ret->choice);
-        if (members != NULL && fits_room(members, ret->number)) {
-            decisions->used[at] = true;
-            return members;
-        }
-        if (members != NULL && !ret->is_pattern && work->code == 0) {
-            work->code = error_set(work->err, TOOLRACK_E_INVALID,
-                                   ret->number == 0 ? "the decision '%s' needs how many bytes or "
-                                                      "items there is room for, as in %s:32"
-                                                    : "the decision '%s' has a room, which '%s' "
-                                                      "does not take",
-                                   decisions->texts[at], ret->choice);
-        }
-        if (members != NULL) {
-            continue;
-        }
-        if (!ret->is_pattern && work->code == 0) {
-            work->code = refuse_choice(choosing, ret);
-        }
-    }
-    return NULL;
-}
-
-/* Add the members of the choice that was decided or is certain, else "decide". */
-static void choosing_end(struct choosing *choosing, const char *question) {
-    struct work *work = choosing->work;
-    struct decision decision = {.number = 0};
-    yyjson_mut_val *members = find_decided(choosing, &decision);
-    if (members != NULL) {
-        merge(choosing, members, decision.number);
-        return;
-    }
-    if (choosing->certain != NULL) {
-        merge(choosing, yyjson_mut_obj_get(choosing->choices, choosing->certain), 0);
-        return;
-    }
-    yyjson_mut_val *decide = yyjson_mut_obj_add_obj(work->doc, choosing->object, "decide");
-    if (!yyjson_mut_obj_add_strcpy(work->doc, decide, "question", question) ||
-        !yyjson_mut_obj_add_val(work->doc, decide, "choices", choosing->choices)) {
-        work->code = error_oom(work->err);
-    }
-    work->undecided++;
+    refuse(work, what, why != NULL ? why : work_keep(work, NULL));
 }
 
 /* ----------------------------------------------------------------- parameters */
 
 static const struct model_type *param_type(const struct work *work, uint32_t index) {
     return work->types[index];
-}
-
-static bool is_address(const struct model_type *type) {
-    return (type->kind == MODEL_POINTER || type->kind == MODEL_ARRAY) && type->target != NULL;
 }
 
 /* A pointer to a struct that is nothing but bytes, as ids and keys are, is one to these bytes. */
@@ -249,7 +96,7 @@ static bool is_number(const struct model_type *type) {
 
 /* Whether a pointer may be to several. */
 static bool is_buffer(const struct model_type *type) {
-    return is_address(type) &&
+    return model_is_address(type) &&
            (is_byte(type->target) || is_number(type->target) ||
             (type->target->kind == MODEL_STRUCT && !write_is_handle(type->target)));
 }
@@ -268,7 +115,7 @@ static void name_params(struct work *work) {
             work->names[i] = name;
         } else {
             const char *number = arena_printf(work->concluding->model->arena, "arg%u", i + 1);
-            work->names[i] = number != NULL ? number : kept(work, NULL);
+            work->names[i] = number != NULL ? number : work_keep(work, NULL);
         }
     }
 }
@@ -383,7 +230,7 @@ static bool add_items(struct work *work, yyjson_mut_val *object, const struct mo
 static void add_read(struct choosing *choosing, const char *name, uint32_t index, bool as_text) {
     struct work *work = choosing->work;
     const struct model_type *type = param_type(work, index);
-    yyjson_mut_val *choice = add_choice(choosing, name);
+    yyjson_mut_val *choice = choosing_add(choosing, name);
     (void)add_items(work, choice, type->target, as_text);
     if (as_text) {
         return;
@@ -410,7 +257,7 @@ static yyjson_mut_val *add_written(struct choosing *choosing, const char *name, 
                     : !has_length           ? 0
                     : is_byte(type->target) ? BYTES_ROOM
                                             : ITEMS_ROOM;
-    yyjson_mut_val *choice = add_choice(choosing, name);
+    yyjson_mut_val *choice = choosing_add(choosing, name);
     (void)add_items(work, choice, type->target, as_text);
     (void)yyjson_mut_obj_add_str(work->doc, choice, "direction", direction);
     (void)yyjson_mut_obj_add_uint(work->doc, choice, "capacity", room);
@@ -418,7 +265,7 @@ static yyjson_mut_val *add_written(struct choosing *choosing, const char *name, 
         const char *argument =
                 arena_printf(work->concluding->model->arena, "%s_room", work->names[index]);
         (void)yyjson_mut_obj_add_str(work->doc, choice, "capacity_argument",
-                                     argument != NULL ? argument : kept(work, NULL));
+                                     argument != NULL ? argument : work_keep(work, NULL));
     }
     return choice;
 }
@@ -440,7 +287,7 @@ static bool add_value(struct choosing *choosing, const char *name, const struct 
 }
 
 static void add_null(struct choosing *choosing) {
-    yyjson_mut_val *choice = add_choice(choosing, "null");
+    yyjson_mut_val *choice = choosing_add(choosing, "null");
     (void)yyjson_mut_obj_add_str(choosing->work->doc, choice, "type", "pointer");
     (void)yyjson_mut_obj_add_null(choosing->work->doc, choice, "value");
 }
@@ -532,8 +379,8 @@ static void choose_written(struct choosing *choosing, uint32_t index,
 static void choose_handle(struct choosing *choosing, uint32_t index) {
     struct work *work = choosing->work;
     const struct model_type *to = param_type(work, index)->target;
-    if (is_address(to) && to->target->is_character) {
-        yyjson_mut_val *choice = add_choice(choosing, "out_text");
+    if (model_is_address(to) && to->target->is_character) {
+        yyjson_mut_val *choice = choosing_add(choosing, "out_text");
         (void)yyjson_mut_obj_add_str(work->doc, choice, "type", "string");
         (void)yyjson_mut_obj_add_str(work->doc, choice, "direction", "out");
         (void)yyjson_mut_obj_add_bool(work->doc, choice, "nullable", true);
@@ -554,7 +401,7 @@ static bool can_be_said(const struct model_type *type) {
 static const char *ask_of_handle(const struct model_type *to) {
     return to->is_union               ? "it leads to a union, of which nothing says what it "
                                         "holds: can NULL be passed"
-           : is_address(to)           ? "it leads to a pointer, for which JSON has no value: "
+           : model_is_address(to)     ? "it leads to a pointer, for which JSON has no value: "
                                         "can NULL be passed"
            : to->kind == MODEL_STRUCT ? "it leads to a handle, a struct with pointers that only "
                                         "the library makes, and that lives no longer than a "
@@ -612,14 +459,14 @@ static yyjson_mut_val *conclude_param(struct work *work, uint32_t index) {
     (void)yyjson_mut_obj_add_str(work->doc, object, "name", work->names[index]);
     if (work->length_of[index] != NO_PARAM) {
         conclude_length(work, index, object);
-    } else if (is_address(type)) {
+    } else if (model_is_address(type)) {
         conclude_pointer(work, index, object, direction);
     } else if (!write_value_type(work->doc, object, type) ||
                (type->kind == MODEL_STRUCT && !write_is_whole(type))) {
         refuse_type(work, work->names[index], type);
     }
     if (words.length > 0 && work->length_of[index] == NO_PARAM) {
-        (void)yyjson_mut_obj_add_str(work->doc, object, "description", kept(work, words.data));
+        (void)yyjson_mut_obj_add_str(work->doc, object, "description", work_keep(work, words.data));
     }
     return object;
 }
@@ -629,17 +476,17 @@ static yyjson_mut_val *conclude_param(struct work *work, uint32_t index) {
 /* Functions of the library that free a pointer: void (void *), or to text. */
 static void add_releases(struct choosing *choosing) {
     const struct model *model = choosing->work->concluding->model;
-    yyjson_mut_val *choice = add_choice(choosing, "free");
+    yyjson_mut_val *choice = choosing_add(choosing, "free");
     (void)yyjson_mut_obj_add_str(choosing->work->doc, choice, "free", "free");
     for (size_t i = 0; i < model->symbol_count; i++) {
         const struct model_function *function = &model->symbols[i].function;
         if (function->rank == 0 || function->param_count != 1 || function->result == NULL ||
-            function->result->kind != MODEL_VOID || !is_address(function->params[0].type) ||
+            function->result->kind != MODEL_VOID || !model_is_address(function->params[0].type) ||
             !is_byte(function->params[0].type->target) || strstr(function->name, "free") == NULL ||
             strcmp(function->name, "free") == 0) {
             continue;
         }
-        choice = add_choice(choosing, function->name);
+        choice = choosing_add(choosing, function->name);
         (void)yyjson_mut_obj_add_str(choosing->work->doc, choice, "free", function->name);
     }
 }
@@ -651,9 +498,9 @@ static void conclude_pointer_result(struct work *work, yyjson_mut_val *object) {
         (void)yyjson_mut_obj_add_str(work->doc, object, "type", "string");
         (void)yyjson_mut_obj_add_bool(work->doc, object, "nullable", true);
         if (!target->is_const) {
-            (void)add_choice(&choosing, "borrowed");
+            (void)choosing_add(&choosing, "borrowed");
             add_releases(&choosing);
-            (void)yyjson_mut_obj_add_bool(work->doc, add_choice(&choosing, "hidden"), "hidden",
+            (void)yyjson_mut_obj_add_bool(work->doc, choosing_add(&choosing, "hidden"), "hidden",
                                           true);
             choosing_end(&choosing, "the text that it returns: is it the library's (borrowed), or "
                                     "must it be freed, by which function");
@@ -662,7 +509,7 @@ static void conclude_pointer_result(struct work *work, yyjson_mut_val *object) {
                write_value_type(work->doc, object, target)) {
         (void)yyjson_mut_obj_add_bool(work->doc, object, "nullable", true);
     } else {
-        yyjson_mut_val *choice = add_choice(&choosing, "hidden");
+        yyjson_mut_val *choice = choosing_add(&choosing, "hidden");
         (void)yyjson_mut_obj_add_str(work->doc, choice, "type", "uint64");
         (void)yyjson_mut_obj_add_bool(work->doc, choice, "hidden", true);
         choosing_end(&choosing, "it returns a pointer that JSON cannot say: is it of no use");
@@ -679,167 +526,16 @@ static yyjson_mut_val *conclude_result(struct work *work) {
     if (work->function->comment != NULL) {
         (void)comment_add_param(&words, work->function->comment, NULL);
     }
-    if (is_address(type)) {
+    if (model_is_address(type)) {
         conclude_pointer_result(work, object);
     } else if (!write_value_type(work->doc, object, type) ||
                (type->kind == MODEL_STRUCT && !write_is_whole(type))) {
         refuse_type(work, "the result", type);
     }
     if (words.length > 0) {
-        (void)yyjson_mut_obj_add_str(work->doc, object, "description", kept(work, words.data));
+        (void)yyjson_mut_obj_add_str(work->doc, object, "description", work_keep(work, words.data));
     }
     return object;
-}
-
-/* --------------------------------------------------------------------- error */
-
-static bool says_any(const char *comment, const char *const *words, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (comment_says(comment, words[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static yyjson_mut_val *add_failure(struct choosing *choosing, const char *name, const char *when,
-                                   bool has_errno, const char *explain) {
-    yyjson_mut_doc *doc = choosing->work->doc;
-    yyjson_mut_val *choice = add_choice(choosing, name);
-    (void)yyjson_mut_obj_add_str(doc, choice, "when", when);
-    if (has_errno) {
-        (void)yyjson_mut_obj_add_bool(doc, choice, "errno", true);
-    }
-    if (explain != NULL) {
-        (void)yyjson_mut_obj_add_str(doc, choice, "message", explain);
-    }
-    return choice;
-}
-
-static bool has_word(const char *name, const char *const *words, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (strcasestr(name, words[i]) != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What the names of an enumeration say of the codes that it has. */
-enum codes {
-    CODES_NONE,  /**< they are no codes of errors */
-    CODES_SOME,  /**< some are; a person knows of the others, such as STREAM_END */
-    CODES_ERRORS /**< 0 is good, and all others are errors */
-};
-
-static enum codes codes_of(const struct model_type *type) {
-    static const char *const good[] = {"ok", "success", "no_err", "noerr", "none"};
-    static const char *const bad[] = {"err",    "fail",  "invalid", "denied",
-                                      "no_mem", "nomem", "bad_",    "timeout"};
-    bool has_good = false;
-    uint32_t errors = 0;
-    uint32_t others = 0;
-    for (uint32_t i = 0; i < type->choice_count; i++) {
-        const struct model_choice *choice = &type->choices[i];
-        bool is_good = choice->value == 0 && has_word(choice->name, good, ARRAY_LENGTH(good));
-        bool is_bad = choice->value != 0 && has_word(choice->name, bad, ARRAY_LENGTH(bad));
-        has_good = has_good || is_good;
-        errors += is_bad;
-        others += !is_bad && choice->value != 0;
-    }
-    return !has_good || errors == 0 ? CODES_NONE : others > 0 ? CODES_SOME : CODES_ERRORS;
-}
-
-/* The function that gives the text of a code: the library's only one whose name says so, or another
- * that was decided. */
-static const char *choose_explain(struct work *work) {
-    const struct model *model = work->concluding->model;
-    yyjson_mut_val *object = yyjson_mut_obj(work->doc);
-    struct choosing choosing = choosing_begin(work, "message", object);
-    (void)add_choice(&choosing, "none");
-    for (size_t i = 0; i < model->symbol_count; i++) {
-        const struct model_function *function = &model->symbols[i].function;
-        if (conclude_gives_text(function)) {
-            yyjson_mut_val *choice = add_choice(&choosing, function->name);
-            (void)yyjson_mut_obj_add_str(work->doc, choice, "message", function->name);
-        }
-    }
-    choosing.certain = work->concluding->explain != NULL ? work->concluding->explain : "none";
-    choosing_end(&choosing, "which function explains a code");
-    return yyjson_mut_get_str(yyjson_mut_obj_get(object, "message"));
-}
-
-/* What a code that is an int says, where the comment tells. */
-static const char *certain_of_int(const struct work *work, const char *comment) {
-    static const char *const good_zero[] = {"ok if success",   "ok on success", "0 on success",
-                                            "zero on success", "0 if success",  "0 for success",
-                                            "ok or an error"};
-    static const char *const bad_minus[] = {"-1 on error", "-1 on failure", "returns -1",
-                                            "-1 is returned", "return -1"};
-    return says_any(comment, good_zero, ARRAY_LENGTH(good_zero))   ? "nonzero"
-           : says_any(comment, bad_minus, ARRAY_LENGTH(bad_minus)) ? "minus_one"
-           : !work->writes                                         ? "never"
-                                                                   : NULL;
-}
-
-static const char *certain_of_enum(const struct model_type *type) {
-    enum codes codes = codes_of(type);
-    return codes == CODES_ERRORS ? "nonzero" : codes == CODES_NONE ? "never" : NULL;
-}
-
-/* How the function fails: a code that is an int or of an enumeration, NULL, or -1 and errno. */
-static void conclude_error(struct work *work, yyjson_mut_val *implementation) {
-    static const char *const bad_null[] = {
-            "null on error",    "null on failure",         "null if", "returns null", "return null",
-            "null is returned", "null pointer is returned"};
-    const struct model_type *type = work->function->result;
-    const char *comment = work->function->comment != NULL ? work->function->comment : "";
-    bool is_enum = type != NULL && type->kind == MODEL_ENUM;
-    bool is_code = is_enum || (type != NULL && type->kind == MODEL_INTEGER && type->size == 4 &&
-                               type->is_signed);
-    bool is_pointer = type != NULL && is_address(type);
-    if (!is_code && !is_pointer) {
-        return;
-    }
-    yyjson_mut_val *object = yyjson_mut_obj(work->doc);
-    struct choosing choosing = choosing_begin(work, "error", object);
-    bool has_errno = comment_says(comment, "errno");
-    (void)add_failure(&choosing, "never", "never", false, NULL);
-    if (is_pointer) {
-        (void)add_failure(&choosing, "null", "zero", has_errno, NULL);
-        choosing.certain = says_any(comment, bad_null, ARRAY_LENGTH(bad_null)) ? "null" : "never";
-    } else {
-        const char *explain = choose_explain(work);
-        (void)add_failure(&choosing, "nonzero", "nonzero", has_errno, explain);
-        (void)add_failure(&choosing, "negative", "negative", has_errno, explain);
-        (void)add_failure(&choosing, "zero", "zero", has_errno, NULL);
-        (void)yyjson_mut_obj_add_int(
-                work->doc, add_failure(&choosing, "minus_one", "equals", true, NULL), "value", -1);
-        choosing.certain = is_enum ? certain_of_enum(type) : certain_of_int(work, comment);
-    }
-    choosing_end(&choosing,
-                 is_enum ? "some names of the codes that it returns are of errors, others are not: "
-                           "which say that the function failed"
-                         : "which result says that the function failed");
-    if (!yyjson_mut_equals_str(yyjson_mut_obj_get(object, "when"), "never")) {
-        (void)yyjson_mut_obj_add_val(work->doc, implementation, "error", object);
-    }
-}
-
-bool conclude_may_explain(const char *name) {
-    return strcasestr(name, "error") != NULL || strcasestr(name, "errstr") != NULL;
-}
-
-bool conclude_gives_text(const struct model_function *function) {
-    const struct model_type *result = function->result;
-    const struct model_type *code = function->param_count == 1 ? function->params[0].type : NULL;
-    return function->rank > 0 && !function->is_variadic && code != NULL && result != NULL &&
-           is_address(result) && result->target->is_character && result->target->is_const &&
-           (code->kind == MODEL_INTEGER || code->kind == MODEL_ENUM) && code->size == 4;
-}
-
-bool conclude_explains(const struct model_function *function) {
-    return conclude_gives_text(function) && conclude_may_explain(function->name);
 }
 
 /* ---------------------------------------------------------------------- tool */
@@ -859,7 +555,7 @@ static yyjson_mut_val *make_implementation(struct work *work) {
     if (result != NULL) {
         (void)yyjson_mut_obj_add_val(doc, implementation, "result", result);
     }
-    conclude_error(work, implementation);
+    failure_conclude(work, implementation);
     return implementation;
 }
 
@@ -871,7 +567,7 @@ static const char *describe(struct work *work) {
     }
     buf_add_text(&text, text.length > 0 ? " C: " : "The C function ");
     write_prototype(&text, work->function);
-    return kept(work, text.failed ? NULL : text.data);
+    return work_keep(work, text.failed ? NULL : text.data);
 }
 
 static void check_function(struct work *work) {

@@ -3,15 +3,7 @@
 
 #include <yyjson.h>
 
-#include "bind/decisions.h"
-#include "bind/model.h"
-
-struct concluding {
-    const struct model *model;
-    const struct decisions *decisions;
-    yyjson_mut_doc *doc;
-    const char *explain; /* the function of the library that explains a code; NULL: none */
-};
+#include "bind/parts.h"
 
 /** Make the definition of a function.
  *
@@ -22,12 +14,3 @@ struct concluding {
 int conclude(const struct concluding *concluding, const struct model_function *function,
              yyjson_mut_val **ret, const char **ret_reason, size_t *ret_undecided,
              struct toolrack_error *err);
-
-/** Whether a function of that name may explain an error code. */
-bool conclude_may_explain(const char *name);
-
-/** Whether a function gives a text for a code: const char *(int), or of an enumeration. */
-bool conclude_gives_text(const struct model_function *function);
-
-/** Whether it explains an error code: it does that, and has a name that says so. */
-bool conclude_explains(const struct model_function *function);

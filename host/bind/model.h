@@ -102,6 +102,10 @@ static inline unsigned model_depth_below(unsigned depth) {
                                           : below;
 }
 
+static inline bool model_is_address(const struct model_type *type) {
+    return (type->kind == MODEL_POINTER || type->kind == MODEL_ARRAY) && type->target != NULL;
+}
+
 /** A copy of a text that a stranger wrote, as one line of UTF-8; NULL: no memory. */
 const char *model_keep(struct model *model, const char *text);
 
