@@ -23,6 +23,10 @@ uint32_t sandbox_landlock_layers(int version, const struct sandbox_policy *polic
 int sandbox_landlock_apply(int version, const struct sandbox_policy *policy,
                            const char *const *library_paths, struct toolrack_error *err);
 
+/** Give up what root has beyond other users, for this process and what it executes; `executes`:
+ * whether it does. False with errno. [worker] */
+bool sandbox_drop_capabilities(bool executes);
+
 /** The devices that every plugin may use. NULL-terminated, static. [any-thread] */
 const char *const *sandbox_device_paths(void);
 

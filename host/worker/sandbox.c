@@ -285,17 +285,20 @@ static int restrict_files(struct application *application) {
     return code;
 }
 
-static int drop_capabilities(struct application *application) {
+bool sandbox_drop_capabilities(bool executes) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
-    /* Also drop what root could regain by exec (40 system calls); without spawn there is no exec. A
-     * process that may not drop it is not root, or gains nothing because of no-new-privs. */
-    for (unsigned long capability = 0;
-         application->policy->spawn && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0;
+    /* Also drop what root could regain by exec (40 system calls). A process that may not drop it is
+     * not root, or gains nothing because of no-new-privs. */
+    for (unsigned long capability = 0; executes && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0;
          capability++) {
     }
     /* The ambient set is a subset of the inheritable one and is dropped with it. */
-    if (syscall(SYS_capset, &header, none) < 0) {
+    return syscall(SYS_capset, &header, none) == 0;
+}
+
+static int drop_capabilities(struct application *application) {
+    if (!sandbox_drop_capabilities(application->policy->spawn)) {
         return failed(application, "drop the capabilities");
     }
     application->layers |= SANDBOX_CAPABILITIES;

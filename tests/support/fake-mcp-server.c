@@ -8,19 +8,28 @@
  *                    that refer to themselves), restless (another list each time, and it says so)
  *   of what it says  garbage, blank, wrong-id, text-id, twice, no-version, both, number, deep,
  *                    long-line, noise-on-errors, pings, flood, forged
+ *                    chatters (10,000 log lines, reports of progress and lines of errors)
  *   what it asks     imitates: as if toolrack asked
  *   what else it has offers: resources note:1, note:big and those of note:{name}, prompts "greet"
  *                    and "a.b"
  *
- * Its tools: eat (memory), breed (processes), spin (CPU time), write (a file of 3 MiB), echo, add
- * (structured), fail, refuse, ask, sample, progress, slow, die, exit, blocks, environment, read,
- * change, none-such-block, no-content, bad-content. */
+ * Its tools: try (what no server may), eat (memory), breed (processes), spin (CPU time), write (a
+ * file of 3 MiB), echo, add (structured), fail, refuse, ask, sample, progress, slow, die, exit,
+ * blocks, environment, read, change, none-such-block, no-content, bad-content. */
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/prctl.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <yyjson.h>
 
@@ -78,26 +87,28 @@ static const char *const tools =
         "\"properties\":{\"a\":{\"type\":\"number\"},\"b\":{\"type\":\"number\"}}},"
         "\"outputSchema\":"
         "{\"type\":\"object\",\"properties\":{\"sum\":{\"type\":\"number\"}},\"required\":[\"sum\"]"
-        "}}," TOOL("fail", "") "," TOOL("refuse", "") "," TOOL("ask", "") "," TOOL("sample", "") "," TOOL("progress", "") "," TOOL("slow", "") "," TOOL("die", "") "," TOOL(
-                "exit",
-                "") "," TOOL("blocks",
-                             "") "," TOOL("environment",
-                                          "") "," TOOL("read",
-                                                       "") "," TOOL("change",
-                                                                    "") "," TOOL("none"
-                                                                                 "-suc"
-                                                                                 "h-"
-                                                                                 "bloc"
-                                                                                 "k",
-                                                                                 "") "," TOOL("no-"
+        "}}," TOOL("fail", "") "," TOOL("refuse", "") "," TOOL("ask", "") "," TOOL("sample", "") "," TOOL("progress", "") "," TOOL("slow", "") "," TOOL("die", "") "," TOOL("exit", "") "," TOOL(
+                "blocks",
+                "") "," TOOL("environment",
+                             "") "," TOOL("read",
+                                          "") "," TOOL("change",
+                                                       "") "," TOOL("none"
+                                                                    "-suc"
+                                                                    "h-"
+                                                                    "bloc"
+                                                                    "k",
+                                                                    "") "," TOOL("no-"
+                                                                                 "cont"
+                                                                                 "ent",
+                                                                                 "") "," TOOL("bad-"
                                                                                               "cont"
                                                                                               "ent",
-                                                                                              "") "," TOOL("bad-content",
-                                                                                                           "") "," TOOL("eat",
-                                                                                                                        "") "," TOOL("breed",
-                                                                                                                                     "") "," TOOL("spin",
-                                                                                                                                                  "") "," TOOL("write",
-                                                                                                                                                               "") "," TOOL("socket",
+                                                                                              "") "," TOOL("eat",
+                                                                                                           "") "," TOOL("breed",
+                                                                                                                        "") "," TOOL("spin",
+                                                                                                                                     "") "," TOOL("write",
+                                                                                                                                                  "") "," TOOL("socket",
+                                                                                                                                                               "") "," TOOL("try",
                                                                                                                                                                             "");
 
 #define PRINT_MANY(count, ...)                \
@@ -270,6 +281,18 @@ static void call_progress(yyjson_val *id, yyjson_val *params) {
     free(token);
 }
 
+static void chatter(yyjson_val *params) {
+    yyjson_val *token = yyjson_obj_get(yyjson_obj_get(params, "_meta"), "progressToken");
+    for (int i = 0; i < 10000; i++) {
+        (void)printf("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{"
+                     "\"level\":\"info\",\"data\":\"chatter\"}}\n"
+                     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
+                     "\"progressToken\":%llu,\"progress\":%d}}\n",
+                     (unsigned long long)yyjson_get_uint(token), i);
+        (void)fputs("noise\n", stderr);
+    }
+}
+
 static void misbehave(yyjson_val *id) {
     if (is("garbage")) {
         say("Server listening ... { not json");
@@ -378,11 +401,67 @@ static bool use_much(yyjson_val *id, const char *name, const char *text) {
     return true;
 }
 
+static bool is_pair(int type) {
+    int fds[2];
+    return socketpair(AF_UNIX, type, 0, fds) == 0;
+}
+
+static bool is_served(int type) {
+    const struct sockaddr_in any = {.sin_family = AF_INET};
+    int fd = socket(AF_INET, type, 0);
+    return fd >= 0 &&
+           (type == SOCK_STREAM ? listen(fd, 1)
+                                : bind(fd, (const struct sockaddr *)&any, sizeof any)) == 0;
+}
+
+static bool has_capabilities(void) {
+    char text[128];
+    FILE *file = fopen("/proc/self/status", "r");
+    unsigned long long some = 0;
+    while (file != NULL && fgets(text, sizeof text, file) != NULL) {
+        some |= strncmp(text, "CapEff:", 7) == 0 || strncmp(text, "CapBnd:", 7) == 0
+                        ? strtoull(text + 7, NULL, 16)
+                        : 0;
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return some != 0;
+}
+
+static bool has_memory(void *at) {
+    return at != MAP_FAILED;
+}
+
+/* @return whether it succeeded */
+static bool try(const char *what) {
+    return strcmp(what, "pair") == 0                ? is_pair(SOCK_STREAM)
+           : strcmp(what, "pair of datagrams") == 0 ? is_pair(SOCK_DGRAM)
+           : strcmp(what, "raw pair") == 0          ? is_pair(SOCK_RAW)
+           : strcmp(what, "raw socket") == 0        ? socket(AF_INET, SOCK_RAW, IPPROTO_ICMP) >= 0
+           : strcmp(what, "other protocol") == 0 ? socket(AF_INET, SOCK_STREAM, IPPROTO_MPTCP) >= 0
+           : strcmp(what, "server") == 0         ? is_served(SOCK_STREAM)
+           : strcmp(what, "server of datagrams") == 0 ? is_served(SOCK_DGRAM)
+           : strcmp(what, "segment") == 0        ? shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600) >= 0
+           : strcmp(what, "queue") == 0          ? msgget(IPC_PRIVATE, IPC_CREAT | 0600) >= 0
+           : strcmp(what, "keys") == 0           ? syscall(SYS_keyctl, 0, -3, 1) >= 0
+           : strcmp(what, "file of memory") == 0 ? memfd_create("x", 0) >= 0
+           : strcmp(what, "shared memory") == 0
+                   ? has_memory(mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+           : strcmp(what, "memory") == 0
+                   ? has_memory(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+           : strcmp(what, "capabilities") == 0 ? has_capabilities()
+                                               : chmod(what, 0600) == 0;
+}
+
 static void call(yyjson_val *id, yyjson_val *params) {
     const char *name = yyjson_get_str(yyjson_obj_get(params, "name"));
     yyjson_val *arguments = yyjson_obj_get(params, "arguments");
     const char *text = yyjson_get_str(yyjson_obj_get(arguments, "text"));
     misbehave(id);
+    if (is("chatters")) {
+        chatter(params);
+    }
     if (is("long-line")) {
         long_line();
     } else if (strcmp(name, "echo") == 0) {
@@ -444,6 +523,8 @@ static void call(yyjson_val *id, yyjson_val *params) {
         if (fd >= 0) {
             (void)close(fd);
         }
+    } else if (strcmp(name, "try") == 0) {
+        answer_text(id, try(text) ? "made" : "refused");
     } else if (strcmp(name, "change") == 0) {
         has_changed = true;
         say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");

@@ -27,8 +27,9 @@ struct setup {
     char state[96];
     struct toolrack *host;
     pthread_mutex_t lock; /* guards what follows */
-    char lines[65536];
+    char lines[1 << 18];
     char progress[256];
+    unsigned progressed;
     unsigned asked;
     const char *question; /* that is expected; NULL: any */
     char heard[512];
@@ -140,6 +141,7 @@ static void start_with(struct setup *setup, const char *words) {
 static void note_progress(void *user, double done, double total, const char *message) {
     struct setup *setup = user;
     size_t length = strlen(setup->progress);
+    setup->progressed++;
     (void)snprintf(setup->progress + length, sizeof setup->progress - length, "%g/%g %s;", done,
                    total, message);
 }
@@ -579,6 +581,65 @@ static void a_server_may_use_what_is_allowed(void **state) {
     expect(setup, "y_socket", "{}", "\"made\"");
 }
 
+static void a_server_does_nothing_beside_what_is_allowed(void **state) {
+    struct setup *setup = *state;
+    static const char *const refused[] = {"pair of datagrams",
+                                          "raw pair",
+                                          "raw socket",
+                                          "other protocol",
+                                          "server",
+                                          "segment",
+                                          "queue",
+                                          "server of datagrams",
+                                          "file of memory",
+                                          "capabilities",
+                                          "keys",
+                                          "shared memory"};
+    char servers[1024];
+    char arguments[160];
+    (void)snprintf(servers, sizeof servers,
+                   "\"x\": {\"command\": \"" FAKE_SERVER "\", \"permission\": \"safe\"},"
+                   "\"y\": {\"command\": \"" FAKE_SERVER "\", \"permission\": \"safe\", \"allow\": "
+                   "[\"write:%s\", \"network\"]},"
+                   "\"z\": {\"command\": \"" FAKE_SERVER
+                   "\", \"permission\": \"safe\", \"memory_mb\": 0}",
+                   setup->root);
+    start(setup, servers);
+    for (size_t i = 0; i < ARRAY_LENGTH(refused); i++) {
+        (void)snprintf(arguments, sizeof arguments, "{\"text\":\"%s\"}", refused[i]);
+        expect(setup, "x_try", arguments, "\"refused\"");
+        expect(setup, "y_try", arguments, "\"refused\"");
+    }
+    expect(setup, "x_try", "{\"text\":\"pair\"}", "\"made\"");
+    expect(setup, "x_try", "{\"text\":\"memory\"}", "\"made\"");
+    expect(setup, "z_try", "{\"text\":\"shared memory\"}", "\"made\"");
+    expect(setup, "z_try", "{\"text\":\"file of memory\"}", "\"made\"");
+    (void)snprintf(arguments, sizeof arguments, "{\"text\":\"%s\"}", setup->config);
+    expect(setup, "x_try", arguments, "\"refused\""); /* a change of its mode */
+    expect(setup, "y_try", arguments, "\"made\"");
+}
+
+static unsigned count_logged(struct setup *setup, const char *words) {
+    unsigned count = 0;
+    (void)pthread_mutex_lock(&setup->lock);
+    for (const char *at = setup->lines; (at = strstr(at, words)) != NULL; at++) {
+        count++;
+    }
+    (void)pthread_mutex_unlock(&setup->lock);
+    return count;
+}
+
+static void a_server_that_says_much_is_cut(void **state) {
+    struct setup *setup = *state;
+    start_with(setup, "\"chatters\"");
+    expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
+    assert_true(is_logged(setup, "x: more than 200 log lines within a second"));
+    assert_true(is_logged(setup, "x: more than 200 reports of progress within a second"));
+    assert_true(is_logged(setup, "x: more than 200 lines of errors within a second"));
+    assert_in_range(count_logged(setup, "mcp.x: chatter"), 200, 5000);
+    assert_in_range(setup->progressed, 200, 5000);
+}
+
 static void what_a_server_uses_is_limited(void **state) {
     struct setup *setup = *state;
     char servers[1024];
@@ -760,6 +821,8 @@ int main(void) {
             MOUNT_TEST(what_is_no_message_is_ignored),
             MOUNT_TEST(results_that_cannot_be_used),
             MOUNT_TEST(a_server_may_use_what_is_allowed),
+            MOUNT_TEST(a_server_does_nothing_beside_what_is_allowed),
+            MOUNT_TEST(a_server_that_says_much_is_cut),
             MOUNT_TEST(what_a_server_uses_is_limited),
             MOUNT_TEST(a_tool_of_a_server_is_defined),
             MOUNT_TEST(a_failure_is_noted),

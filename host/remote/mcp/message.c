@@ -101,6 +101,7 @@ int mcp_message_read(const char *text, size_t length, struct message **ret,
                        : error_set(err, TOOLRACK_E_INVALID, "it is no JSON, at byte %zu: %s",
                                    why.pos, why.msg);
     }
+    message->length = length;
     int code = read_kind(message, err);
     if (code == 0) {
         *ret = STEAL(message);

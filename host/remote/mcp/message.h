@@ -28,6 +28,7 @@ enum message_kind {
 struct message {
     struct message *next; /* of a list of its owner */
     yyjson_doc *doc;
+    size_t length; /* of its text */
     enum message_kind kind;
     uint64_t number;    /* of a request of ours; 0: of none, such as an answer to what is no JSON */
     yyjson_val *id;     /* of a request of the server: a text or a number */

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json-write.h"
 #include "base/lock.h"
+#include "remote/mcp/rate.h"
 
 /* A thread that waits for an answer; on its stack. */
 struct waiter {
@@ -19,7 +20,8 @@ struct waiter {
     struct message *first; /* for it */
     struct message *last;
     size_t count;
-    int code; /* negative: its request failed, and */
+    size_t length; /* of their texts */
+    int code;      /* negative: its request failed, and */
     struct toolrack_error *why;
 };
 
@@ -36,6 +38,9 @@ struct session {
     bool has_reader;
     uint64_t listens; /* the request whose answer is of no interest; 0: none */
     size_t bad;       /* messages that were no use */
+    struct rate lines;
+    struct rate progress;
+    struct rate unsent; /* of complaints about it */
     bool has_ended;
     struct toolrack_error end; /* why, if it has ended */
 };
@@ -134,8 +139,10 @@ static void tell(struct session *session, const struct outgoing *out) {
         return;
     }
     if (send_text(session, out, &why) < 0) {
-        log_line(session->log, LOG_WARNING, "mcp", "%s: a message is not sent: %s", session->name,
-                 why.message);
+        if (rate_judge(&session->unsent, 1) == RATE_PASSES) {
+            log_line(session->log, LOG_WARNING, "mcp", "%s: a message is not sent: %s",
+                     session->name, why.message);
+        }
     } else if (!session->has_reader) {
         receive(session); /* which sends what cannot be sent at once */
     }
@@ -260,18 +267,42 @@ static bool take_news(struct session *session, const struct message *message) {
     return true;
 }
 
+/* Whether it says more than is taken within a second. Caller holds the lock. */
+static bool is_too_much(struct session *session, const struct message *message) {
+    bool is_line = message->kind == MESSAGE_NOTIFICATION &&
+                   strcmp(message->method, "notifications/message") == 0;
+    bool is_progress = message->kind == MESSAGE_NOTIFICATION &&
+                       strcmp(message->method, "notifications/progress") == 0;
+    if (!is_line && !is_progress) {
+        return false;
+    }
+    enum rate_verdict verdict =
+            rate_judge(is_line ? &session->lines : &session->progress, RATE_LINES_MAX);
+    if (verdict == RATE_FIRST_TOO_MUCH) {
+        log_line(session->log, LOG_WARNING, "mcp",
+                 "%s: more than %u %s within a second: the others of this second are dropped",
+                 session->name, RATE_LINES_MAX, is_line ? "log lines" : "reports of progress");
+    }
+    return verdict != RATE_PASSES;
+}
+
+/* Whether as much waits for this thread as may. */
+static bool is_full(const struct waiter *waiter, const struct message *message) {
+    bool is_answer = message->kind == MESSAGE_RESULT || message->kind == MESSAGE_FAILURE;
+    return !is_answer && (waiter->count == SESSION_WAITING_MAX ||
+                          waiter->length + message->length > SESSION_WAITING_BYTES_MAX);
+}
+
 /* Caller holds the lock. */
 static void route(struct session *session, struct message *message) {
     bool is_news = take_news(session, message);
     bool is_ping = message->kind == MESSAGE_REQUEST && strcmp(message->method, "ping") == 0;
     struct waiter *waiter = is_news || is_ping ? NULL : waiter_of(session, message);
-    if (is_news) {
+    if (is_news || is_too_much(session, message)) {
         mcp_message_destroy(message);
         return;
     }
-    if (waiter == NULL ||
-        (waiter->count == SESSION_WAITING_MAX &&
-         (message->kind == MESSAGE_NOTIFICATION || message->kind == MESSAGE_REQUEST))) {
+    if (waiter == NULL || is_full(waiter, message)) {
         take_unasked(session, message);
         mcp_message_destroy(message);
         return;
@@ -279,6 +310,7 @@ static void route(struct session *session, struct message *message) {
     *(waiter->first == NULL ? &waiter->first : &waiter->last->next) = message;
     waiter->last = message;
     waiter->count++;
+    waiter->length += message->length;
     (void)pthread_cond_signal(&waiter->changed);
 }
 
@@ -440,6 +472,7 @@ static int next_message(struct session *session, struct waiter *waiter,
             waiter->first = (*ret)->next;
             (*ret)->next = NULL;
             waiter->count--;
+            waiter->length -= (*ret)->length;
             return 0;
         }
         if (waiter->code < 0) {

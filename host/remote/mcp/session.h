@@ -17,16 +17,18 @@
 #include "remote/mcp/transport.h"
 
 /* Most things that are no message, or answer nothing, before the server is given up. */
-#define SESSION_BAD_MAX     1000u
+#define SESSION_BAD_MAX           1000u
 /* Most messages that wait for the thread of a call. */
-#define SESSION_WAITING_MAX 10000u
+#define SESSION_WAITING_MAX       10000u
+/* Most bytes of them, but for the answer. */
+#define SESSION_WAITING_BYTES_MAX (64u * 1024 * 1024)
 /* How long a thread that waits does not look whether its call was cancelled. */
-#define SESSION_LOOK_MS_MAX 20u
+#define SESSION_LOOK_MS_MAX       20u
 /* How long a cancelled call may wait until the server has heard of it. */
-#define SESSION_TELL_MS_MAX 500u
+#define SESSION_TELL_MS_MAX       500u
 /* How often a request may be refused until it is permitted: without a token, with one that has
  * expired, with one of too little scope. */
-#define SESSION_REFUSED_MAX 3u
+#define SESSION_REFUSED_MAX       3u
 
 struct session;
 

@@ -16,9 +16,12 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "remote/mcp/message.h"
+#include "remote/mcp/rate.h"
 #include "worker/spawn.h"
 
-#define READ_SIZE 65536u
+#define READ_SIZE       65536u
+/* Most bytes read of its errors at a time: who writes them without end leaves time for others. */
+#define READ_ERRORS_MAX 65536
 
 struct stdio {
     struct transport base;
@@ -38,6 +41,7 @@ struct stdio {
     size_t searched;         /* this much has no line end behind `taken` */
     char line[LOG_LINE_MAX]; /* of its errors, so far; the last one when it has ended */
     size_t line_length;
+    struct rate lines;
     char last[LOG_LINE_MAX];
 };
 
@@ -129,14 +133,24 @@ static void log_error_line(struct stdio *io) {
     io->line[io->line_length] = '\0';
     utf8_copy(io->last, sizeof io->last, io->line);
     utf8_make_line(io->last);
-    log_line(io->log, LOG_INFO, "mcp", "%s: %s", io->name, io->last);
     io->line_length = 0;
+    enum rate_verdict verdict = rate_judge(&io->lines, RATE_LINES_MAX);
+    if (verdict == RATE_PASSES) {
+        log_line(io->log, LOG_INFO, "mcp", "%s: %s", io->name, io->last);
+    } else if (verdict == RATE_FIRST_TOO_MUCH) {
+        log_line(io->log, LOG_WARNING, "mcp",
+                 "%s: more than %u lines of errors within a second: the others of this second are "
+                 "dropped",
+                 io->name, RATE_LINES_MAX);
+    }
 }
 
 static void read_errors(struct stdio *io) {
     char bytes[4096];
     ssize_t got = -1;
-    while (io->errors >= 0 && (got = read(io->errors, bytes, sizeof bytes)) > 0) {
+    ssize_t all = 0;
+    while (io->errors >= 0 && (all += got > 0 ? got : 0) < READ_ERRORS_MAX &&
+           (got = read(io->errors, bytes, sizeof bytes)) > 0) {
         for (ssize_t i = 0; i < got; i++) {
             if (bytes[i] == '\n' || io->line_length == sizeof io->line - 1) {
                 log_error_line(io);
