@@ -27,7 +27,6 @@ struct work {
     uint32_t length_at[MODEL_PARAMS_MAX]; /* of a buffer: the parameter that is its length */
     uint32_t length_of[MODEL_PARAMS_MAX];
     bool writes;    /* an argument is, or may be, written */
-    bool is_length; /* the result is the length of one */
     size_t undecided;
     const char *reason; /* why the function cannot be a tool */
     struct toolrack_error *err;

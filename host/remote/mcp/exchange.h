@@ -6,7 +6,8 @@
 #include <stdatomic.h>
 
 #include "remote/mcp/sse.h"
-#include "remote/mcp/streamable.h"
+#include "remote/mcp/streamable-options.h"
+#include "remote/mcp/transport.h"
 
 #define SESSION_ID_MAX 1024u
 #define REVISION_MAX   32u

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/lock.h"
-#include "remote/mcp/oauth.h"
+#include "remote/mcp/oauth-options.h"
 #include "remote/mcp/session.h"
 
 #define URL_MAX_LENGTH   2048u

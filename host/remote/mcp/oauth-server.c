@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "remote/mcp/oauth-parts.h"
+#include "remote/mcp/oauth.h"
 
 CLEANUP_DEFINE(yyjson_doc, yyjson_doc_free)
 
