@@ -9,6 +9,8 @@
 
 /* Most bytes of what came and was not taken yet; beyond, the bucket is read as a whole. */
 #define CAME_SIZE_MAX (8u * 1024 * 1024)
+/* How long the server may take to say whether it has JetStream. */
+#define SERVER_MS     2000
 /* After so many lines about bad values only each 1000th is logged: who can put them can put many.
  */
 #define BAD_LINES_MAX 100u
@@ -272,14 +274,72 @@ static int find_missing(struct round *round, struct toolrack_error *err) {
     return 0;
 }
 
+void agree_server_answered(natsConnection *connection, natsSubscription *subscription,
+                           natsMsg *message, void *user) {
+    (void)connection;
+    (void)subscription;
+    const struct member *member = user;
+    struct agreement *agreement = member->agreement;
+    (void)pthread_mutex_lock(&agreement->lock);
+    agreement->server = nats.Msg_IsNoResponders(message) ? AGREE_NOBODY : AGREE_ANSWERED;
+    (void)pthread_cond_signal(&agreement->changed);
+    (void)pthread_mutex_unlock(&agreement->lock);
+    nats.Msg_Destroy(message);
+}
+
+/* Wait until the server has said whether it has JetStream. libnats would wait too, but not be
+ * interrupted when this host leaves. */
+static int ask_server(struct agreement *agreement, struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf subject = BUF_INIT;
+    char none[] = "";
+    const struct buf nothing = {.data = none};
+    char answers[SUBJECT_ROOM];
+    bucket_request(agree_group(agreement), &subject);
+    agree_answers(agreement, answers);
+    (void)pthread_mutex_lock(&agreement->lock);
+    agreement->server = AGREE_ASKED;
+    (void)pthread_mutex_unlock(&agreement->lock);
+    if (subject.failed || !member_publish(agreement->member, subject.data, answers, &nothing)) {
+        return bucket_missing(agree_group(agreement), "it cannot be asked", err);
+    }
+    const struct timespec until =
+            clock_timespec(clock_now_ns() + (uint64_t)SERVER_MS * CLOCK_NS_PER_MS);
+    int waited = 0;
+    (void)pthread_mutex_lock(&agreement->lock);
+    while (agreement->server == AGREE_ASKED && !agreement->stops && waited == 0) {
+        waited = pthread_cond_timedwait(&agreement->changed, &agreement->lock, &until);
+    }
+    int answer = (int)agreement->server;
+    (void)pthread_mutex_unlock(&agreement->lock);
+    return answer == AGREE_ANSWERED ? 0
+                                    : bucket_missing(agree_group(agreement),
+                                                     answer == AGREE_NOBODY ? "it has no JetStream"
+                                                                            : "it does not answer",
+                                                     err);
+}
+
+static void note_missing(struct agreement *agreement, const struct toolrack_error *err) {
+    (void)pthread_mutex_lock(&agreement->lock);
+    bool stops = agreement->stops;
+    (void)pthread_mutex_unlock(&agreement->lock);
+    if (!agreement->is_missed && !stops) {
+        log_line(agree_log(agreement), LOG_WARNING, "nats",
+                 "decisions are not shared with the group, and each host has its own: %s",
+                 err->message);
+        agreement->is_missed = true;
+    }
+}
+
 void agree_read_bucket(struct round *round, bool is_to_be_read) {
     struct agreement *agreement = round->agreement;
     struct toolrack_error err;
     int code = 0;
     if (agreement->bucket == NULL) {
         is_to_be_read = true;
-        code = bucket_open(agreement->member->connection, agree_group(agreement), DECISION_SIZE_MAX,
-                           &agreement->bucket, &err);
+        code = ask_server(agreement, &err);
+        code = code < 0 ? code
+                        : bucket_open(agreement->member->connection, agree_group(agreement),
+                                      DECISION_SIZE_MAX, &agreement->bucket, &err);
     }
     if (code == 0 && is_to_be_read) {
         code = bucket_read(agreement->bucket, take_present, round, &err);
@@ -289,11 +349,6 @@ void agree_read_bucket(struct round *round, bool is_to_be_read) {
         agreement->is_missed = false;
         return;
     }
-    if (!agreement->is_missed) {
-        log_line(agree_log(agreement), LOG_WARNING, "nats",
-                 "decisions are not shared with the group, and each host has its own: %s",
-                 err.message);
-        agreement->is_missed = true;
-    }
+    note_missing(agreement, &err);
     bucket_close(STEAL(agreement->bucket));
 }

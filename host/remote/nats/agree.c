@@ -151,6 +151,12 @@ int agreement_start(struct agreement *agreement, struct toolrack_error *err) {
         return code;
     }
     agreement->subscription = member->subscriptions[member->subscription_count - 1];
+    char answers[SUBJECT_ROOM];
+    agree_answers(agreement, answers);
+    code = member_keep_subscribed(member, answers, agree_server_answered, err);
+    if (code < 0) {
+        return code;
+    }
     int failed = thread_start(&agreement->thread, run, agreement);
     if (failed != 0) {
         return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED, "cannot start a thread: %s",

@@ -6,6 +6,7 @@
  *   agree-judge.c   what is kept, and what of it is in effect */
 #pragma once
 
+#include <stdio.h>
 #include <string.h>
 
 #include "remote/nats/bucket.h"
@@ -23,8 +24,9 @@ struct agreement {
     bool stops; /* guarded by `lock`, as are the next */
     bool is_woken;
     bool have_tools_changed;
-    bool is_to_be_read; /* the bucket as a whole */
-    struct buf came;    /* see add_entry() */
+    bool is_to_be_read;                                        /* the bucket as a whole */
+    struct buf came;                                           /* see add_entry() */
+    enum { AGREE_ASKED, AGREE_NOBODY, AGREE_ANSWERED } server; /* whether it has JetStream */
 
     /* The thread's own. */
     struct bucket *bucket; /* NULL: not open */
@@ -72,6 +74,11 @@ static inline const char *agree_group(const struct agreement *agreement) {
     return agreement->member->options.group;
 }
 
+/** The subject that the answer of JetStream comes to. */
+static inline void agree_answers(const struct agreement *agreement, char ret[SUBJECT_ROOM]) {
+    (void)snprintf(ret, SUBJECT_ROOM, "%s.bucket", agreement->member->inbox);
+}
+
 static inline struct store *agree_store(const struct agreement *agreement) {
     return agreement->member->options.store;
 }
@@ -89,6 +96,9 @@ int agree_tell(struct round *round, struct toolrack_error *err);
 /** A message of the bucket: it is kept for the thread. */
 void agree_came(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
                 void *member);
+/** The answer of JetStream, or of the server that it has none. */
+void agree_server_answered(natsConnection *connection, natsSubscription *subscription,
+                           natsMsg *message, void *member);
 /** Check what came, and keep what is later than what there is of its host. */
 int agree_take_all(struct round *round, const struct buf *came, struct toolrack_error *err);
 /** Open the bucket, if it is not, and read it, if it was not or something may be missing. What is

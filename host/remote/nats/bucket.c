@@ -33,6 +33,11 @@ size_t bucket_subject(const char *group, struct buf *out) {
     return length;
 }
 
+void bucket_request(const char *group, struct buf *out) {
+    buf_add_text(out, "$JS.API.STREAM.INFO.KV_");
+    add_name(group, out);
+}
+
 /* -------------------------------------------------------------------- open */
 
 static natsStatus make(struct bucket *bucket, const char *name, unsigned size_max) {
@@ -54,6 +59,15 @@ static natsStatus make(struct bucket *bucket, const char *name, unsigned size_ma
     return status;
 }
 
+int bucket_missing(const char *group, const char *why, struct toolrack_error *err) {
+    CLEANUP(buf_finish) struct buf name = BUF_INIT;
+    add_name(group, &name);
+    return error_set(err, TOOLRACK_E_UNAVAILABLE,
+                     "the NATS server keeps no bucket %s: %s; start it with JetStream "
+                     "(nats-server -js), and allow this host's user its use",
+                     name.failed ? "" : name.data, why);
+}
+
 int bucket_open(natsConnection *connection, const char *group, unsigned size_max,
                 struct bucket **ret, struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf name = BUF_INIT;
@@ -73,10 +87,7 @@ int bucket_open(natsConnection *connection, const char *group, unsigned size_max
         status = make(bucket, name.data, size_max);
     }
     if (status != NATS_OK) {
-        return error_set(err, TOOLRACK_E_UNAVAILABLE,
-                         "the NATS server keeps no bucket %s: %s; start it with JetStream "
-                         "(nats-server -js), and allow this host's user its use",
-                         name.data, nats.Status_GetText(status));
+        return bucket_missing(group, nats.Status_GetText(status), err);
     }
     *ret = STEAL(bucket);
     return 0;

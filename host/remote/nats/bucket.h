@@ -16,6 +16,13 @@ struct bucket;
  * [any-thread] */
 size_t bucket_subject(const char *group, struct buf *out);
 
+/** The subject of a request that JetStream answers, whether the bucket is there or not, appended.
+ * In a cluster without JetStream the server does not say that nobody answers it. [any-thread] */
+void bucket_request(const char *group, struct buf *out);
+
+/** The error that there is no bucket. @return TOOLRACK_E_UNAVAILABLE [any-thread] */
+int bucket_missing(const char *group, const char *why, struct toolrack_error *err);
+
 /** @param size_max  longest value
  * @return 0; TOOLRACK_E_UNAVAILABLE: there is no JetStream, or no answer; TOOLRACK_E_NO_MEMORY */
 int bucket_open(natsConnection *connection, const char *group, unsigned size_max,
