@@ -176,6 +176,7 @@ static void note_event(void *user, const struct toolrack_event *event) {
 
 static bool
         is_forgery_told; /* of a host whose tools are signed by another key; guarded by `lock` */
+static bool is_stranger_told; /* likewise, that a message about a call is by nobody */
 
 static struct timespec patience(void) {
     return clock_timespec(clock_now_ns() + (uint64_t)PATIENCE_MS * CLOCK_NS_PER_MS);
@@ -206,6 +207,7 @@ static void show_line(void *user, enum toolrack_log_level level, const char *sou
     (void)pthread_mutex_lock(&lock);
     is_forgery_told =
             is_forgery_told || strstr(line, "the signature of its tools is wrong") != NULL;
+    is_stranger_told = is_stranger_told || strstr(line, "was not sent by the host back") != NULL;
     (void)pthread_cond_broadcast(&changed);
     (void)pthread_mutex_unlock(&lock);
 }
@@ -490,6 +492,7 @@ struct played {
     char payload[4096]; /* of the last call */
     char headers[4][128];
     char call_subject[128];
+    char call_reply[128];
 };
 
 #define PLAYED_INSTANCE "00000000deadbeef"
@@ -514,7 +517,7 @@ static void played_tools(natsConnection *connection, natsSubscription *subscript
 }
 
 static const char *const signed_headers[] = {"Toolrack-Key", "Toolrack-Time", "Toolrack-Nonce",
-                                             "Toolrack-Signature"};
+                                             "Toolrack-Code"};
 
 /* Takes a call, as the host that it is for or as one that listens in, and does not answer. */
 static void played_call(natsConnection *connection, natsSubscription *subscription,
@@ -526,6 +529,7 @@ static void played_call(natsConnection *connection, natsSubscription *subscripti
                    nats.Msg_GetData(message));
     (void)snprintf(played->call_subject, sizeof played->call_subject, "%s",
                    nats.Msg_GetSubject(message));
+    (void)snprintf(played->call_reply, sizeof played->call_reply, "%s", nats.Msg_GetReply(message));
     for (size_t i = 0; i < ARRAY_LENGTH(signed_headers); i++) {
         const char *value = NULL;
         (void)nats.MsgHeader_Get(message, signed_headers[i], &value);
@@ -779,9 +783,19 @@ static void test_replay(void **state) {
     const char *const same[4] = {values[0], values[1], values[2], values[3]};
     assert_string_equal(values[0], front_key);
 
+    /* With the same subject for its answer it is a repetition, which gets none. */
+    natsMsg *copy = NULL;
+    assert_int_equal(nats.Msg_Create(&copy, subject, spy.call_reply, payload, (int)strlen(payload)),
+                     NATS_OK);
+    for (size_t i = 0; i < ARRAY_LENGTH(same); i++) {
+        assert_int_equal(nats.MsgHeader_Set(copy, signed_headers[i], same[i]), NATS_OK);
+    }
+    assert_int_equal(nats.Connection_PublishMsg(spy.connection, copy), NATS_OK);
+    nats.Msg_Destroy(copy);
+
     ask_raw(&spy, subject, payload, same, code, told, sizeof code);
     assert_string_equal(code, "PermissionDenied");
-    assert_non_null(strstr(told, "taken before"));
+    assert_non_null(strstr(told, "does not fit"));
 
     char nonce[128];
     (void)snprintf(nonce, sizeof nonce, "%s", values[2]);
@@ -799,6 +813,49 @@ static void test_replay(void **state) {
     assert_string_equal(code, "PermissionDenied");
     assert_non_null(strstr(told, "not signed"));
     assert_int_equal(atomic_load(&ran), 1);
+    played_die(&spy);
+}
+
+/* Somebody else's answer to a call is none, and so is what somebody else says of it to the host. */
+static void test_forged_messages(void **state) {
+    (void)state;
+    struct played spy;
+    struct ended ended = {0};
+    char control[256];
+    char subject[128];
+    static const char result[] =
+            "{\"v\":1,\"kind\":\"result\",\"form\":\"json\",\"result\":{\"forged\":true}}";
+    join_both(true);
+    played_connect(&spy);
+    played_subscribe(&spy, "host.*.call", played_call);
+    assert_int_equal(nats.Connection_FlushTimeout(spy.connection, PATIENCE_MS), NATS_OK);
+    struct toolrack_call *submitted = submit("wait", &ended);
+    assert_int_equal(sem_wait(&spy.called), 0);
+    assert_int_equal(sem_wait(&begun), 0);
+
+    (void)snprintf(control, sizeof control, "{\"v\":1,\"call\":\"%s\",\"cancel\":true}",
+                   spy.call_reply);
+    (void)snprintf(subject, sizeof subject, "%.*scontrol",
+                   (int)(strlen(spy.call_subject) - strlen("call")), spy.call_subject);
+    assert_int_equal(
+            nats.Connection_Publish(spy.connection, subject, control, (int)strlen(control)),
+            NATS_OK);
+    assert_int_equal(
+            nats.Connection_Publish(spy.connection, spy.call_reply, result, (int)strlen(result)),
+            NATS_OK);
+    const struct timespec until = patience();
+    (void)pthread_mutex_lock(&lock);
+    while (!is_stranger_told) {
+        assert_int_equal(pthread_cond_timedwait(&changed, &lock, &until), 0);
+    }
+    (void)pthread_mutex_unlock(&lock);
+    assert_call("say", "{\"text\":\"x\"}", "\"x\""); /* behind the control message */
+    assert_false(atomic_load(&cancelled));
+    toolrack_cancel(submitted);
+    assert_int_equal(sem_wait(&ended.done), 0);
+    assert_int_equal(ended.code, TOOLRACK_E_CANCELLED);
+    toolrack_call_unref(submitted);
+    (void)sem_destroy(&ended.done);
     played_die(&spy);
 }
 
@@ -909,11 +966,11 @@ static void test_micro(void **state) {
 int main(void) {
 #define JOINED(test) cmocka_unit_test_setup_teardown(test, open_hosts, close_hosts)
     const struct CMUnitTest tests[] = {
-            JOINED(test_results),      JOINED(test_while_it_runs), JOINED(test_deadline),
-            JOINED(test_cancel),       JOINED(test_leave),         JOINED(test_own_tool_first),
-            JOINED(test_death),        JOINED(test_retry),         JOINED(test_announcement),
-            JOINED(test_forged_tools), JOINED(test_permission),    JOINED(test_replay),
-            JOINED(test_garbage),      JOINED(test_micro),
+            JOINED(test_results),      JOINED(test_while_it_runs),   JOINED(test_deadline),
+            JOINED(test_cancel),       JOINED(test_leave),           JOINED(test_own_tool_first),
+            JOINED(test_death),        JOINED(test_retry),           JOINED(test_announcement),
+            JOINED(test_forged_tools), JOINED(test_permission),      JOINED(test_replay),
+            JOINED(test_garbage),      JOINED(test_forged_messages), JOINED(test_micro),
     };
     clock_cond_init(&changed);
     return cmocka_run_group_tests(tests, start_server, stop_server);

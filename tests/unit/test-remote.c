@@ -94,6 +94,49 @@ static void test_signatures(void **state) {
     }
 }
 
+/* The code of a statement: the other one of the two checks it, and nobody else can make it. */
+static void test_code(void **state) {
+    (void)state;
+    CLEANUP(key_destroyp) struct key *front = NULL;
+    CLEANUP(key_destroyp) struct key *back = NULL;
+    CLEANUP(key_destroyp) struct key *third = NULL;
+    struct key_secret secret;
+    struct key_secret same;
+    struct key_secret other;
+    char code[KEY_TEXT_ROOM];
+    assert_int_equal(key_open(NULL, &front, NULL), 0);
+    assert_int_equal(key_open(NULL, &back, NULL), 0);
+    assert_int_equal(key_open(NULL, &third, NULL), 0);
+    assert_true(key_agree(front, key_public(back), &secret));
+    assert_true(key_agree(back, key_public(front), &same));
+    assert_memory_equal(&secret, &same, sizeof secret);
+    assert_true(key_agree(third, key_public(back), &other));
+    assert_memory_not_equal(&secret, &other, sizeof secret);
+    /* What is no key, and points whose secret anybody knows. */
+    assert_false(key_agree(front, "", &other));
+    assert_false(key_agree(front, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", &other));
+    assert_false(key_agree(front, "AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", &other));
+
+    struct key_statement said = statement();
+    said.reply = "_INBOX.toolrack.1";
+    key_code(&secret, key_public(front), &said, code);
+    assert_true(key_code_fits(&same, key_public(front), &said, code));
+    assert_false(key_code_fits(&same, key_public(back), &said, code)); /* sent back */
+    assert_false(key_code_fits(&other, key_public(front), &said, code));
+    assert_false(key_code_fits(&same, key_public(front), &said, ""));
+    struct key_statement changed = said;
+    changed.reply = "_INBOX.toolrack.2";
+    assert_false(key_code_fits(&same, key_public(front), &changed, code));
+    changed.reply = NULL;
+    assert_false(key_code_fits(&same, key_public(front), &changed, code));
+    changed = said;
+    changed.purpose = "event";
+    assert_false(key_code_fits(&same, key_public(front), &changed, code));
+    changed = said;
+    changed.length--;
+    assert_false(key_code_fits(&same, key_public(front), &changed, code));
+}
+
 static void test_key_file(void **state) {
     (void)state;
     char folder[] = "/tmp/toolrack-key-XXXXXX";
@@ -204,9 +247,10 @@ static void test_breaker(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-            cmocka_unit_test(test_tokens),      cmocka_unit_test(test_signatures),
-            cmocka_unit_test(test_key_file),    cmocka_unit_test(test_replay),
-            cmocka_unit_test(test_full_nonces), cmocka_unit_test(test_breaker),
+            cmocka_unit_test(test_tokens),  cmocka_unit_test(test_signatures),
+            cmocka_unit_test(test_code),    cmocka_unit_test(test_key_file),
+            cmocka_unit_test(test_replay),  cmocka_unit_test(test_full_nonces),
+            cmocka_unit_test(test_breaker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

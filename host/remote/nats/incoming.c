@@ -26,6 +26,7 @@ struct incoming {
     struct incoming *next;
     struct member *member;
     char *reply;               /* the subject that its events go to */
+    char key[KEY_TEXT_ROOM];   /* of the host that calls, as it says; "": it says none */
     struct endpoint *endpoint; /* of a call of any client; else NULL */
     uint64_t begun_ns;
     struct toolrack_call *call; /* set when it was submitted; guarded by the member's lock, as are
@@ -51,10 +52,24 @@ CLEANUP_DEFINE(struct incoming, incoming_unref)
 
 /* --------------------------------------------------------------- answering */
 
-static void send_error(struct member *member, const char *reply, const struct toolrack_error *err) {
+/* Send a message of a call to the host that calls. */
+static bool send_event(struct member *member, const char *key, const char *reply,
+                       const struct buf *out) {
+    return proof_send(member, "event", member->instance, key, reply, out);
+}
+
+static void send_error(struct member *member, const char *key, const char *reply,
+                       const struct toolrack_error *err) {
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     message_write_error(&out, err);
-    (void)member_publish(member, reply, NULL, &out);
+    (void)send_event(member, key, reply, &out);
+}
+
+/* The key that a call names: nobody has to have it; who has it can read the codes of the answers.
+ */
+static const char *shown_key(natsMsg *message) {
+    const char *key = member_header(message, HEADER_KEY);
+    return key_is_public(key) ? key : "";
 }
 
 /* As a micro service does: the body is empty, and headers say what is wrong. */
@@ -119,7 +134,7 @@ static void answer(const struct incoming *incoming, const struct toolrack_result
         int code = is_foreign ? write_foreign_result(member, result, &out, &err)
                               : write_result(member, result, &out, &err);
         if (code == 0) {
-            (void)member_publish(member, incoming->reply, NULL, &out);
+            (void)send_event(member, incoming->key, incoming->reply, &out);
             return;
         }
         err.begun = true;
@@ -128,7 +143,7 @@ static void answer(const struct incoming *incoming, const struct toolrack_result
     if (is_foreign) {
         send_foreign_error(member, incoming->reply, failure);
     } else {
-        send_error(member, incoming->reply, failure);
+        send_error(member, incoming->key, incoming->reply, failure);
     }
 }
 
@@ -169,14 +184,14 @@ static void tell_progress(void *user, double done_part, double total, const char
     const struct incoming *incoming = user;
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     message_write_progress(&out, done_part, total, text);
-    (void)member_publish(incoming->member, incoming->reply, NULL, &out);
+    (void)send_event(incoming->member, incoming->key, incoming->reply, &out);
 }
 
 static void tell_log(void *user, enum toolrack_log_level level, const char *line) {
     const struct incoming *incoming = user;
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
     message_write_log(&out, (int)level, line);
-    (void)member_publish(incoming->member, incoming->reply, NULL, &out);
+    (void)send_event(incoming->member, incoming->key, incoming->reply, &out);
 }
 
 /* The question goes to the calling host, whose caller is asked. */
@@ -191,7 +206,7 @@ static int ask(void *user, const char *text, const char *schema, char **ret_cont
     uint64_t id = ++incoming->asked;
     (void)pthread_mutex_unlock(&member->lock);
     message_write_ask(&out, id, text, schema);
-    bool is_sent = member_publish(member, incoming->reply, NULL, &out);
+    bool is_sent = send_event(member, incoming->key, incoming->reply, &out);
 
     (void)pthread_mutex_lock(&member->lock);
     int waited = 0;
@@ -218,12 +233,12 @@ static int approve(void *user, const struct toolrack_approval_request *request) 
 /* -------------------------------------------------------------- permission */
 
 /* Only who has a trusted key may call more than safe tools, granted or not. */
-static int check_permission(const struct toolrack_tool *tool, bool is_trusted, const char *key,
-                            struct toolrack_error *err) {
+static int check_permission(const struct member *member, const struct toolrack_tool *tool,
+                            bool is_trusted, const char *key, struct toolrack_error *err) {
     if (toolrack_tool_permission(tool) == TOOLRACK_PERMISSION_SAFE || is_trusted) {
         return 0;
     }
-    return key[0] == '\0'
+    return key[0] == '\0' || member_obeys(member, key)
                    ? error_set(err, TOOLRACK_E_PERMISSION_DENIED,
                                "%s is not safe, and the call by NATS is not signed by a host that "
                                "this one trusts",
@@ -270,8 +285,8 @@ static struct toolrack_tool *get_tool(struct member *member, const struct messag
 /* ------------------------------------------------------------------ begin */
 
 /* Put a call into the list; the caller gets a reference beside that of the list. */
-static int begin(struct member *member, const char *reply, struct endpoint *endpoint,
-                 struct incoming **ret, struct toolrack_error *err) {
+static int begin(struct member *member, const char *reply, const char *key,
+                 struct endpoint *endpoint, struct incoming **ret, struct toolrack_error *err) {
     CLEANUP(incoming_unrefp) struct incoming *incoming = calloc(1, sizeof *incoming);
     if (incoming == NULL) {
         return error_oom(err);
@@ -282,6 +297,7 @@ static int begin(struct member *member, const char *reply, struct endpoint *endp
     incoming->endpoint = endpoint;
     incoming->begun_ns = clock_now_ns();
     incoming->reply = strdup(reply);
+    (void)snprintf(incoming->key, sizeof incoming->key, "%s", key);
     if (incoming->reply == NULL) {
         return error_oom(err);
     }
@@ -355,7 +371,7 @@ static int start(struct incoming *incoming, const struct message_call *call, con
     if (tool == NULL) {
         return TOOLRACK_E_NOT_FOUND;
     }
-    int code = check_permission(tool, key != NULL, shown, err);
+    int code = check_permission(incoming->member, tool, key != NULL, shown, err);
     return code < 0 ? code : submit(incoming, tool, call, key, err);
 }
 
@@ -389,7 +405,7 @@ static void *run_fetch(void *user) {
     struct member *member = incoming->member;
     struct toolrack_error err;
     if (fetch_and_start(fetch, &err) < 0) {
-        send_error(member, incoming->reply, &err);
+        send_error(member, incoming->key, incoming->reply, &err);
         end(incoming);
     }
     incoming_unref(incoming);
@@ -444,12 +460,12 @@ static int take_call(struct member *member, natsMsg *message, struct arena *aren
                      struct toolrack_error *err) {
     struct message_call call;
     const char *key = NULL;
-    const char *shown = member_header(message, HEADER_KEY);
+    const char *shown = shown_key(message);
     CLEANUP(incoming_unrefp) struct incoming *incoming = NULL;
     int code = message_read_call(nats.Msg_GetData(message), (size_t)nats.Msg_GetDataLength(message),
                                  arena, &call, err);
-    code = code < 0 ? code : member_check_signature(member, message, "call", &key, err);
-    code = code < 0 ? code : begin(member, nats.Msg_GetReply(message), NULL, &incoming, err);
+    code = code < 0 ? code : proof_check_call(member, message, &key, err);
+    code = code < 0 ? code : begin(member, nats.Msg_GetReply(message), shown, NULL, &incoming, err);
     if (code < 0) {
         return code;
     }
@@ -481,7 +497,7 @@ void incoming_call(natsConnection *connection, natsSubscription *subscription, n
     const char *reply = nats.Msg_GetReply(message);
     if (reply != NULL && !was_taken(member, reply) &&
         take_call(member, message, &arena, &err) < 0) {
-        send_error(member, reply, &err);
+        send_error(member, shown_key(message), reply, &err);
     }
     nats.Msg_Destroy(message);
 }
@@ -503,8 +519,8 @@ void incoming_foreign(struct member *member, struct endpoint *endpoint, const st
         return; /* a result that nobody would get */
     }
     CLEANUP(toolrack_tool_unrefp) struct toolrack_tool *tool = get_tool(member, &call, &err);
-    int code = tool == NULL ? err.code : check_permission(tool, false, "", &err);
-    code = code < 0 ? code : begin(member, reply, endpoint, &incoming, &err);
+    int code = tool == NULL ? err.code : check_permission(member, tool, false, "", &err);
+    code = code < 0 ? code : begin(member, reply, "", endpoint, &incoming, &err);
     code = code < 0 ? code : submit(incoming, tool, &call, NULL, &err);
     if (code < 0) {
         endpoint_count(endpoint, 0, &err);
@@ -566,6 +582,10 @@ void incoming_control(natsConnection *connection, natsSubscription *subscription
     }
     (void)pthread_mutex_lock(&member->lock);
     incoming = find(member, control.call);
+    if (incoming != NULL &&
+        !proof_check(member, "control", member->instance, incoming->key, control.call, message)) {
+        incoming = NULL;
+    }
     if (incoming != NULL) {
         (void)atomic_fetch_add(&incoming->refs, 1);
         if (incoming->is_open && control.ask == incoming->asked) {

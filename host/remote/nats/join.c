@@ -127,30 +127,6 @@ const char *member_header(natsMsg *message, const char *name) {
     return nats.MsgHeader_Get(message, name, &value) == NATS_OK && value != NULL ? value : "";
 }
 
-int member_check_signature(struct member *member, natsMsg *message, const char *purpose,
-                           const char **ret_key, struct toolrack_error *err) {
-    const char *key = member_header(message, HEADER_KEY);
-    const struct key_statement statement = {.purpose = purpose,
-                                            .group = member->group_token,
-                                            .instance = member->instance,
-                                            .time = member_header(message, HEADER_TIME),
-                                            .nonce = member_header(message, HEADER_NONCE),
-                                            .data = nats.Msg_GetData(message),
-                                            .length = (size_t)nats.Msg_GetDataLength(message)};
-    *ret_key = NULL;
-    if (key[0] == '\0' || !member_obeys(member, key)) {
-        return 0; /* as without a key */
-    }
-    if (!key_verify(key, member_header(message, HEADER_SIGNATURE), &statement)) {
-        return error_set(err, TOOLRACK_E_PERMISSION_DENIED,
-                         "the signature of the %s does not fit; it is not by the key %s, or is "
-                         "of another %s",
-                         purpose, key, purpose);
-    }
-    *ret_key = key;
-    return nonces_take(member->nonces, statement.time, statement.nonce, clock_wall_ms(), err);
-}
-
 bool member_obeys(const struct member *member, const char *public) {
     return member_trusts(member, public) || strcmp(public, key_public(member->key)) == 0;
 }
@@ -524,6 +500,7 @@ static int fill(struct member *member, struct toolrack_error *err) {
     member->inbox = buf_steal(&inbox);
     member->nonces = nonces_create();
     member->callers = callers_create();
+    member->secrets = secrets_create();
     if (member->options.serves && member->options.store != NULL) {
         member->agreement = agreement_create(member);
         if (member->agreement == NULL) {
@@ -534,7 +511,7 @@ static int fill(struct member *member, struct toolrack_error *err) {
                       : member->options.beat_ms < MEMBER_BEAT_MS_MIN ? MEMBER_BEAT_MS_MIN
                                                                      : member->options.beat_ms;
     return member->group_token != NULL && member->inbox != NULL && member->nonces != NULL &&
-                           member->callers != NULL
+                           member->callers != NULL && member->secrets != NULL
                    ? 0
                    : error_oom(err);
 }
@@ -643,6 +620,7 @@ void member_destroy(struct member *member) {
     announced_unref(member->catalogue);
     nonces_destroy(member->nonces);
     callers_destroy(member->callers);
+    secrets_destroy(member->secrets);
     key_destroy(member->key);
     free(member->group_token);
     free(member->inbox);

@@ -135,31 +135,38 @@ bool key_is_public(const char *text) {
 
 /* --------------------------------------------------------------- signature */
 
-/* A hash of all parts, each with its length, so that no two statements have the same bytes. */
+/* Parts of a hash, each with its length, so that no two lists of them have the same bytes. */
+static void add_part(crypto_generichash_state *state, const void *data, size_t size) {
+    unsigned char length[8];
+    for (unsigned byte = 0; byte < sizeof length; byte++) {
+        length[byte] = (unsigned char)((uint64_t)size >> (8 * byte));
+    }
+    (void)crypto_generichash_update(state, length, sizeof length);
+    (void)crypto_generichash_update(state, data, size);
+}
+
+static void add_text(crypto_generichash_state *state, const char *text) {
+    add_part(state, text, strlen(text));
+}
+
+static void add_statement(crypto_generichash_state *state, const struct key_statement *statement) {
+    add_text(state, statement->purpose);
+    add_text(state, statement->group);
+    add_text(state, statement->instance);
+    add_text(state, statement->time);
+    add_text(state, statement->nonce);
+    add_part(state, statement->data, statement->length);
+    if (statement->reply != NULL) {
+        add_text(state, statement->reply);
+    }
+}
+
 static void digest(const struct key_statement *statement,
                    unsigned char ret[crypto_generichash_BYTES]) {
-    const struct {
-        const void *data;
-        size_t length;
-    } parts[] = {
-            {"toolrack host 1", strlen("toolrack host 1")},
-            {statement->purpose, strlen(statement->purpose)},
-            {statement->group, strlen(statement->group)},
-            {statement->instance, strlen(statement->instance)},
-            {statement->time, strlen(statement->time)},
-            {statement->nonce, strlen(statement->nonce)},
-            {statement->data, statement->length},
-    };
     crypto_generichash_state state;
     (void)crypto_generichash_init(&state, NULL, 0, crypto_generichash_BYTES);
-    for (size_t i = 0; i < ARRAY_LENGTH(parts); i++) {
-        unsigned char length[8];
-        for (unsigned byte = 0; byte < sizeof length; byte++) {
-            length[byte] = (unsigned char)((uint64_t)parts[i].length >> (8 * byte));
-        }
-        (void)crypto_generichash_update(&state, length, sizeof length);
-        (void)crypto_generichash_update(&state, parts[i].data, parts[i].length);
-    }
+    add_text(&state, "toolrack host 1");
+    add_statement(&state, statement);
     (void)crypto_generichash_final(&state, ret, crypto_generichash_BYTES);
 }
 
@@ -182,6 +189,50 @@ bool key_verify(const char *public, const char *signature, const struct key_stat
     }
     digest(statement, hash);
     return crypto_sign_verify_detached(signed_bytes, hash, sizeof hash, key) == 0;
+}
+
+/* -------------------------------------------------------------------- code */
+
+bool key_agree(const struct key *key, const char *public, struct key_secret *ret) {
+    unsigned char theirs[crypto_sign_PUBLICKEYBYTES];
+    unsigned char point[crypto_scalarmult_BYTES];
+    unsigned char own[crypto_scalarmult_SCALARBYTES];
+    unsigned char secret[crypto_scalarmult_BYTES];
+    bool is_first = strcmp(key->text, public) < 0; /* both hash the same */
+    bool can = from_text(public, theirs, sizeof theirs) &&
+               crypto_sign_ed25519_pk_to_curve25519(point, theirs) == 0 &&
+               crypto_sign_ed25519_sk_to_curve25519(own, key->secret) == 0 &&
+               crypto_scalarmult(secret, own, point) == 0;
+    if (can) {
+        crypto_generichash_state state;
+        (void)crypto_generichash_init(&state, secret, sizeof secret, sizeof ret->bytes);
+        add_text(&state, "toolrack pair 1");
+        add_text(&state, is_first ? key->text : public);
+        add_text(&state, is_first ? public : key->text);
+        (void)crypto_generichash_final(&state, ret->bytes, sizeof ret->bytes);
+        sodium_memzero(&state, sizeof state);
+    }
+    sodium_memzero(own, sizeof own);
+    sodium_memzero(secret, sizeof secret);
+    return can;
+}
+
+void key_code(const struct key_secret *secret, const char *maker,
+              const struct key_statement *statement, char ret[static KEY_TEXT_ROOM]) {
+    unsigned char code[crypto_generichash_BYTES];
+    crypto_generichash_state state;
+    (void)crypto_generichash_init(&state, secret->bytes, sizeof secret->bytes, sizeof code);
+    add_text(&state, maker);
+    add_statement(&state, statement);
+    (void)crypto_generichash_final(&state, code, sizeof code);
+    to_text(code, sizeof code, ret, KEY_TEXT_ROOM);
+}
+
+bool key_code_fits(const struct key_secret *secret, const char *maker,
+                   const struct key_statement *statement, const char *code) {
+    char right[KEY_TEXT_ROOM];
+    key_code(secret, maker, statement, right);
+    return strlen(code) == sizeof right - 1 && sodium_memcmp(code, right, sizeof right - 1) == 0;
 }
 
 void key_nonce(char ret[static KEY_NONCE_ROOM]) {

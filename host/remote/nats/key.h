@@ -49,6 +49,7 @@ struct key_statement {
     const char *nonce;    /* likewise */
     const void *data;     /* the message */
     size_t length;
+    const char *reply; /* the subject that the answers go to; NULL: it is not a part */
 };
 
 /** Sign. [any-thread] */
@@ -57,6 +58,27 @@ void key_sign(const struct key *key, const struct key_statement *statement,
 
 /** Whether a signature is that of a public key. [any-thread] */
 bool key_verify(const char *public, const char *signature, const struct key_statement *statement);
+
+/* The secret that two hosts have together. */
+struct key_secret {
+    unsigned char bytes[32];
+};
+
+/** The secret of this host and another one. Each of the two derives it from its own key and the
+ * public key of the other (X25519), and nobody else can. False: the text is no public key.
+ * [any-thread] */
+bool key_agree(const struct key *key, const char *public, struct key_secret *ret);
+
+/** The code of a statement that one of the two makes to the other: as good as a signature for the
+ * other one, who could make it too, and much cheaper.
+ * @param maker  the public key of the one that makes the statement
+ * [any-thread] */
+void key_code(const struct key_secret *secret, const char *maker,
+              const struct key_statement *statement, char ret[static KEY_TEXT_ROOM]);
+
+/** Whether it is the code of that statement. [any-thread] */
+bool key_code_fits(const struct key_secret *secret, const char *maker,
+                   const struct key_statement *statement, const char *code);
 
 /** A new nonce. [any-thread] */
 void key_nonce(char ret[static KEY_NONCE_ROOM]);

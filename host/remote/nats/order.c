@@ -171,6 +171,33 @@ static void *run_obeying(void *user) {
     return NULL;
 }
 
+/* Who has signed an order. A signature that does not fit is an error: its sender believes that it
+ * has the right to order.
+ * @param ret_key  NULL: it is not signed, or by a key that this host does not obey */
+static int check_order(struct member *member, natsMsg *message, const char **ret_key,
+                       struct toolrack_error *err) {
+    const char *key = member_header(message, HEADER_KEY);
+    const struct key_statement statement = {.purpose = "order",
+                                            .group = member->group_token,
+                                            .instance = member->instance,
+                                            .time = member_header(message, HEADER_TIME),
+                                            .nonce = member_header(message, HEADER_NONCE),
+                                            .data = nats.Msg_GetData(message),
+                                            .length = (size_t)nats.Msg_GetDataLength(message)};
+    *ret_key = NULL;
+    if (key[0] == '\0' || !member_obeys(member, key)) {
+        return 0; /* as without a key */
+    }
+    if (!key_verify(key, member_header(message, HEADER_SIGNATURE), &statement)) {
+        return error_set(err, TOOLRACK_E_PERMISSION_DENIED,
+                         "the signature of the order does not fit; it is not by the key %s, or is "
+                         "of another order",
+                         key);
+    }
+    *ret_key = key;
+    return nonces_take(member->nonces, statement.time, statement.nonce, clock_wall_ms(), err);
+}
+
 static int refuse_key(const char *key, struct toolrack_error *err) {
     return key[0] == '\0'
                    ? error_set(err, TOOLRACK_E_PERMISSION_DENIED, "the order is not signed")
@@ -184,7 +211,7 @@ static int refuse_key(const char *key, struct toolrack_error *err) {
 static int take(struct member *member, natsMsg *message, struct toolrack_error *err) {
     const char *key = NULL;
     pthread_t thread;
-    int code = member_check_signature(member, message, "order", &key, err);
+    int code = check_order(member, message, &key, err);
     code = code == 0 && key == NULL ? refuse_key(member_header(message, HEADER_KEY), err) : code;
     if (code < 0) {
         return code;

@@ -137,44 +137,10 @@ static uint32_t time_left_ms(const struct run *run) {
     return deadline_ns == 0 || left_ms > LONG_MS ? LONG_MS : (uint32_t)left_ms;
 }
 
-/* A call of a tool that is not safe is signed: this host has permitted it. */
-static bool sign(const struct member *member, const struct peer_pick *pick, const struct buf *data,
-                 natsMsg *message) {
-    char time[24];
-    char nonce[KEY_NONCE_ROOM];
-    char signature[KEY_SIGNATURE_ROOM];
-    (void)snprintf(time, sizeof time, "%lld", (long long)clock_wall_ms());
-    key_nonce(nonce);
-    const struct key_statement statement = {.purpose = "call",
-                                            .group = member->group_token,
-                                            .instance = pick->instance,
-                                            .time = time,
-                                            .nonce = nonce,
-                                            .data = data->data,
-                                            .length = data->length};
-    key_sign(member->key, &statement, signature);
-    return nats.MsgHeader_Set(message, HEADER_KEY, key_public(member->key)) == NATS_OK &&
-           nats.MsgHeader_Set(message, HEADER_TIME, time) == NATS_OK &&
-           nats.MsgHeader_Set(message, HEADER_NONCE, nonce) == NATS_OK &&
-           nats.MsgHeader_Set(message, HEADER_SIGNATURE, signature) == NATS_OK;
-}
-
-static bool send_signed(const struct member *member, const struct peer_pick *pick,
-                        const char *subject, const char *reply, const struct buf *data) {
-    natsMsg *message = NULL;
-    bool is_sent =
-            nats.Msg_Create(&message, subject, reply, data->data, (int)data->length) == NATS_OK &&
-            sign(member, pick, data, message) &&
-            nats.Connection_PublishMsg(member->connection, message) == NATS_OK;
-    nats.Msg_Destroy(message);
-    return is_sent;
-}
-
 static bool send_call(struct run *run, const struct remote_tool *tool, const struct peer_pick *pick,
                       const char *inbox) {
     struct member *member = tool->member;
     CLEANUP(buf_finish) struct buf data = BUF_INIT;
-    char subject[SUBJECT_ROOM];
     struct message_call call = {.tool = tool->name,
                                 .version = tool->version,
                                 .digest = tool->identity.digest,
@@ -204,24 +170,20 @@ static bool send_call(struct run *run, const struct remote_tool *tool, const str
             return false;
         }
     }
-    (void)member_subject(member, subject, "host.%s.call", pick->instance);
-    bool is_sent = tool->is_safe ? member_publish(member, subject, inbox, &data)
-                                 : send_signed(member, pick, subject, inbox, &data);
-    if (!is_sent) {
+    /* By the code of one that is not safe this host says that it has permitted it. */
+    if (!proof_send_call(member, pick->instance, pick->key, !tool->is_safe, inbox, &data)) {
         (void)run_fail(run, TOOLRACK_E_UNAVAILABLE, TR_FAILED, NULL,
                        "the call cannot be sent to the host %s by NATS", pick->name);
+        return false;
     }
-    return is_sent;
+    return true;
 }
 
 static void send_control(const struct remote_tool *tool, const struct peer_pick *pick,
                          const struct message_control *control) {
     CLEANUP(buf_finish) struct buf data = BUF_INIT;
-    char subject[SUBJECT_ROOM];
     message_write_control(&data, control);
-    (void)member_publish(tool->member,
-                         member_subject(tool->member, subject, "host.%s.control", pick->instance),
-                         NULL, &data);
+    (void)proof_send(tool->member, "control", pick->instance, pick->key, control->call, &data);
 }
 
 /* ----------------------------------------------------------------- receive */
@@ -402,9 +364,14 @@ static enum ending run_on(struct tr_call *call, const struct remote_tool *tool,
             if (nats.Msg_IsNoResponders(message)) {
                 is_last = true;
                 ending = NOBODY;
-            } else {
+            } else if (proof_check(member, "event", pick->instance, pick->key, inbox, message)) {
                 is_last = take(call, tool, pick, inbox, message);
                 ending = is_last ? ENDED : ending;
+            } else {
+                log_line(member->options.log, LOG_WARNING, "nats",
+                         "a message about a call of %s was not sent by the host %s that runs it; "
+                         "it is ignored",
+                         tool->name, pick->name);
             }
             nats.Msg_Destroy(message);
         }

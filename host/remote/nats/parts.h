@@ -9,6 +9,7 @@
  *   remote-tool.c  and registered here
  *   pick.c       which host gets a call
  *   outgoing.c   calls to others
+ *   proof.c      whose the messages of calls are
  *   order.c      orders about packages, to others and by them
  *   large.c      messages that are larger than the server takes
  *   agree.c      decisions that the group shares (agree.h); bucket.c where they are kept
@@ -41,6 +42,7 @@
 #define HEADER_TIME      "Toolrack-Time"
 #define HEADER_NONCE     "Toolrack-Nonce"
 #define HEADER_SIGNATURE "Toolrack-Signature"
+#define HEADER_CODE      "Toolrack-Code" /* of a call and its messages (proof.c) */
 
 /* A tool of this host as it is announced. */
 struct own_tool {
@@ -59,6 +61,7 @@ struct announced {
 };
 
 struct agreement; /* what the group has decided */
+struct secrets;   /* of this host with others (proof.c) */
 struct incoming;  /* a call of another host */
 struct outgoing;  /* a call to another host */
 struct endpoint;  /* a tool as an endpoint of a micro service */
@@ -69,6 +72,7 @@ struct member {
     struct member_options options;
     struct key *key;
     struct nonces *nonces;
+    struct secrets *secrets;
     char instance[INSTANCE_ROOM];
     char *group_token;
     char *inbox; /* what the inboxes of this member begin with */
@@ -153,13 +157,6 @@ struct host_terms member_terms(const struct member *member, const char *public);
 bool member_obeys(const struct member *member, const char *public);
 /** A header; "": there is none. */
 const char *member_header(natsMsg *message, const char *name);
-/** Whether a request to this host is signed by a key that it obeys. One with a signature that is
- * wrong is an error: its sender believes that it has the right to ask.
- * @param purpose  "call", "order"
- * @param ret_key  NULL: it is not signed, or by a key that this host does not obey
- * @return 0; TOOLRACK_E_PERMISSION_DENIED; as nonces_take() */
-int member_check_signature(struct member *member, natsMsg *message, const char *purpose,
-                           const char **ret_key, struct toolrack_error *err);
 /** Wake the member's thread. Caller holds the lock. */
 void member_wake(struct member *member);
 
@@ -187,6 +184,34 @@ void incoming_control(natsConnection *connection, natsSubscription *subscription
                       void *member);
 /** Cancel all and wait until they have ended. */
 void incoming_stop(struct member *member);
+
+/* ---- proof.c */
+
+/** NULL: out of memory. */
+struct secrets *secrets_create(void);
+void secrets_destroy(struct secrets *secrets);
+
+/* In these, `instance` is that of the serving host, `key` that of the other host, "" where it has
+ * none: then nothing is proven; and `inbox` the subject that the call wants its answers at. */
+
+/** Send a call, with the key of this host, whose answers then have a code.
+ * @param is_proven  the call has one too
+ * @return false: it cannot be sent. [any-thread] */
+bool proof_send_call(struct member *member, const char *instance, const char *key, bool is_proven,
+                     const char *inbox, const struct buf *data);
+/** Whether a call is made by a host that this one obeys. A code that is wrong is an error: its
+ * sender believes that it has the right to call.
+ * @param ret_key  NULL: it has no code, or is by a key that this host does not obey
+ * @return 0; TOOLRACK_E_PERMISSION_DENIED; as nonces_take() */
+int proof_check_call(struct member *member, natsMsg *message, const char **ret_key,
+                     struct toolrack_error *err);
+/** Send another message of a call; a failure is logged.
+ * @param purpose  "event": of the serving host; "control": of the calling one [any-thread] */
+bool proof_send(struct member *member, const char *purpose, const char *instance, const char *key,
+                const char *inbox, const struct buf *data);
+/** Whether such a message is by the other host. [any-thread] */
+bool proof_check(const struct member *member, const char *purpose, const char *instance,
+                 const char *key, const char *inbox, natsMsg *message);
 
 /* ---- order.c */
 
@@ -267,6 +292,7 @@ void remote_tools_destroy(struct member *member);
 struct peer_pick {
     char instance[INSTANCE_ROOM];
     char name[64];
+    char key[KEY_TEXT_ROOM]; /* that the signature of its tools proves; "": none */
 };
 /** Choose a host for a call of a tool: of two by chance the one with less load. Its load is one
  * more then, until peers_ended().

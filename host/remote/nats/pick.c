@@ -1,5 +1,6 @@
 /* pick.c - which host gets a call, and what its end says of the host. */
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -76,6 +77,7 @@ int peers_pick(struct member *member, const struct remote_tool *tool,
     if (peer != NULL) {
         memcpy(ret->instance, peer->instance, sizeof ret->instance);
         memcpy(ret->name, peer->name, sizeof ret->name);
+        (void)snprintf(ret->key, sizeof ret->key, "%s", peer->is_proven ? peer->key : "");
         peer->sent++;
         member->counts.sent++;
         breaker_begin(&peer->breaker);
