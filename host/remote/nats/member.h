@@ -16,17 +16,21 @@ struct member;
 struct message_order;
 
 /* How often a host announces itself, unless its options say otherwise; and the least. */
-#define MEMBER_BEAT_MS          1000u
-#define MEMBER_BEAT_MS_MIN      20u
+#define MEMBER_BEAT_MS           1000u
+#define MEMBER_BEAT_MS_MIN       20u
 /* After so many beats in which nothing came from a host it is gone. */
-#define MEMBER_BEATS_SILENT     5u
+#define MEMBER_BEATS_SILENT      5u
 /* Most hosts of a group, and most tools of one of them. */
-#define MEMBER_HOSTS_MAX        4096u
-#define MEMBER_TOOLS_MAX        65536u
+#define MEMBER_HOSTS_MAX         4096u
+#define MEMBER_TOOLS_MAX         65536u
 /* Most tools of all hosts together; of these the registry takes what it has room for. */
-#define MEMBER_REMOTE_TOOLS_MAX 131072u
+#define MEMBER_REMOTE_TOOLS_MAX  131072u
+/* Of these, by hosts whose keys are not trusted, and the bytes of their descriptions: whoever may
+ * publish can be as many hosts as he likes. */
+#define MEMBER_UNKNOWN_TOOLS_MAX 65536u
+#define MEMBER_UNKNOWN_SIZE_MAX  (64u * 1024 * 1024)
 /* Most calls of other hosts that are under way here. */
-#define MEMBER_CALLS_MAX        4096u
+#define MEMBER_CALLS_MAX         4096u
 
 /* What the configuration says of the tools of one host. What a host announces of itself says
  * nothing of this. */

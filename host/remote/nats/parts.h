@@ -116,6 +116,8 @@ struct member {
     struct member_counts counts;
 
     struct remote_tool *remote_tools; /* all; for the member's thread alone, as are the next */
+    size_t unknown_count; /* of those, tools of hosts that are not trusted */
+    size_t unknown_size;  /* bytes of their descriptions */
     size_t remote_tool_count;
     void *tools_by_identity;
     void *tools_by_name;
@@ -344,6 +346,7 @@ struct remote_tool {
     struct remote_tool *next;
     struct remote_tool *previous;
     struct remote_tool *next_of_name;
+    size_t size; /* of its description */
     struct remote_tool *previous_of_name; /* NULL: it is the one in the table of names */
     bool is_registered;
     int refused; /* why it could not be registered, a code; logged once */

@@ -46,9 +46,10 @@ void peer_forget(struct member *member, struct peer *peer);
 /* ---- remote-tool.c */
 
 /** A remote tool, the one that there is or a new one. [the member's thread]
- * @return 0; TOOLRACK_E_LIMIT_EXCEEDED at MEMBER_REMOTE_TOOLS_MAX; TOOLRACK_E_NO_MEMORY */
+ * @param size  of its description
+ * @return 0; TOOLRACK_E_LIMIT_EXCEEDED at the limits of member.h; TOOLRACK_E_NO_MEMORY */
 int remote_tool_get(struct member *member, const struct tr_tool *described, const char *digest,
-                    const struct host_terms *terms, struct remote_tool **ret,
+                    size_t size, const struct host_terms *terms, struct remote_tool **ret,
                     struct toolrack_error *err);
 /** Register a tool, unless it is. The description is needed for that only, so it is not kept. [the
  * member's thread] */

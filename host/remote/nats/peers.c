@@ -55,8 +55,23 @@ static bool is_instance(const char *text) {
            strspn(text, "0123456789abcdef") == INSTANCE_ROOM - 1;
 }
 
+/* Where there are too many, one that no trusted key has announced makes room for one that such a
+ * key has: whoever may publish can announce as many as he likes. Caller holds the lock. */
+static void make_room(struct member *member) {
+    struct peer *peer = member->peers;
+    while (peer != NULL && peer->is_signed) {
+        peer = peer->next;
+    }
+    if (peer != NULL) {
+        peer_forget(member, peer);
+    }
+}
+
 /* Caller holds the lock. NULL: no memory, or too many. */
-static struct peer *add(struct member *member, const char *instance) {
+static struct peer *add(struct member *member, const char *instance, bool is_signed) {
+    if (member->peer_count == MEMBER_HOSTS_MAX && is_signed) {
+        make_room(member);
+    }
     struct peer *peer = member->peer_count < MEMBER_HOSTS_MAX ? calloc(1, sizeof *peer) : NULL;
     if (peer == NULL) {
         return NULL;
@@ -126,7 +141,7 @@ static void take_announcement(struct member *member, yyjson_val *root, natsMsg *
         (void)pthread_mutex_unlock(&member->lock);
         return;
     }
-    peer = peer != NULL ? peer : add(member, instance);
+    peer = peer != NULL ? peer : add(member, instance, number > 0);
     if (peer != NULL) {
         copy_text(root, "name", peer->name, sizeof peer->name);
         copy_text(root, "version", peer->version, sizeof peer->version);

@@ -113,7 +113,7 @@ static void count(struct member *member, struct peer *peer, enum peer_outcome ou
                                  [PEER_GONE] = &member->counts.lost};
     (*counted[outcome])++;
     if (peer != NULL) {
-        peer->sent--;
+        peer->sent -= peer->sent > 0; /* it may have gone and come back meanwhile */
         peer->calls++;
         peer->failed += outcome == PEER_LATE || outcome == PEER_GONE;
     }

@@ -76,7 +76,7 @@ static int take_tool(struct reading *reading, yyjson_val *described, struct tool
     }
     announce_digest(json.data, json.length, digest);
     struct remote_tool *remote = NULL;
-    code = remote_tool_get(member, &tool, digest, &reading->terms, &remote, err);
+    code = remote_tool_get(member, &tool, digest, json.length, &reading->terms, &remote, err);
     if (code < 0) {
         return code;
     }
@@ -182,14 +182,24 @@ static int read_pages(struct reading *reading, struct toolrack_error *err) {
     return 0;
 }
 
-/* A host whose tools are to be read. False: there is none now. */
+/* The first host whose tools are to be read, of those that a trusted key has announced or of the
+ * others. NULL: there is none now. Caller holds the lock. */
+static struct peer *first_unread(const struct member *member, bool is_signed, uint64_t now_ns) {
+    struct peer *peer = member->peers;
+    while (peer != NULL && (peer->is_signed != is_signed || now_ns < peer->retry_ns ||
+                            strcmp(peer->announced, peer->known) == 0)) {
+        peer = peer->next;
+    }
+    return peer;
+}
+
+/* A host whose tools are to be read: many that nobody knows keep none waiting that is trusted.
+ * False: there is none now. */
 static bool next_reading(struct member *member, struct reading *ret) {
     uint64_t now_ns = clock_now_ns();
     (void)pthread_mutex_lock(&member->lock);
-    struct peer *peer = member->peers;
-    while (peer != NULL && (now_ns < peer->retry_ns || strcmp(peer->announced, peer->known) == 0)) {
-        peer = peer->next;
-    }
+    struct peer *peer = first_unread(member, true, now_ns);
+    peer = peer != NULL ? peer : first_unread(member, false, now_ns);
     if (peer != NULL) {
         *ret = (struct reading){.member = member,
                                 .until_ns = now_ns + (uint64_t)READING_MS * CLOCK_NS_PER_MS};
@@ -235,13 +245,22 @@ static void take_tools(const struct reading *reading, struct peer *peer) {
     }
 }
 
-/* The tools of a host were read, or not. @return whether the host is still there */
-static bool take_reading(const struct reading *reading, int code, char name[64]) {
+/* The tools of a host were read, or not (code and err). Tools that another key has signed than the
+ * trusted one that announces the host, or none, are not its own.
+ * @return 0, or the code */
+static int take_reading(const struct reading *reading, int code, bool *ret_there, char name[64],
+                        struct toolrack_error *err) {
     struct member *member = reading->member;
     (void)pthread_mutex_lock(&member->lock);
     struct peer *peer = peer_find(member, reading->instance);
     if (peer != NULL) {
         memcpy(name, peer->name, sizeof peer->name);
+        if (code == 0 && peer->is_signed && strcmp(peer->key, reading->key) != 0) {
+            code = error_set(err, TOOLRACK_E_PERMISSION_DENIED,
+                             "its tools are not signed by the key that it announces, %.44s; "
+                             "somebody else may have sent them",
+                             peer->key);
+        }
         if (code < 0) {
             note_failure(peer);
         } else {
@@ -249,12 +268,14 @@ static bool take_reading(const struct reading *reading, int code, char name[64])
         }
     }
     (void)pthread_mutex_unlock(&member->lock);
-    return peer != NULL;
+    *ret_there = peer != NULL;
+    return code;
 }
 
-static void end_reading(struct reading *reading, int code, const struct toolrack_error *err) {
+static void end_reading(struct reading *reading, int code, struct toolrack_error *err) {
     char name[64] = "";
-    bool is_there = take_reading(reading, code, name);
+    bool is_there = false;
+    code = take_reading(reading, code, &is_there, name, err);
     if (is_there && code < 0) {
         log_line(reading->member->options.log, LOG_WARNING, "nats", "the host %s: %s", name,
                  err->message);

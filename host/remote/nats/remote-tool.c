@@ -36,6 +36,14 @@ static struct remote_tool *first_of(const struct member *member, const char *nam
     return place != NULL ? *place : NULL;
 }
 
+/* Tools of hosts that are not trusted are counted. */
+static void count_unknown(struct member *member, const struct remote_tool *tool, bool is_new) {
+    if (!tool->identity.terms.trusted) {
+        member->unknown_count += is_new ? 1 : (size_t)-1;
+        member->unknown_size += is_new ? tool->size : 0 - tool->size;
+    }
+}
+
 /* Put a tool into both tables and the list. False: out of memory. */
 static bool insert(struct member *member, struct remote_tool *tool) {
     if (tsearch(tool, &member->tools_by_identity, compare_identities) == NULL) {
@@ -57,6 +65,7 @@ static bool insert(struct member *member, struct remote_tool *tool) {
     }
     member->remote_tools = tool;
     member->remote_tool_count++;
+    count_unknown(member, tool, true);
     return true;
 }
 
@@ -78,6 +87,7 @@ static void take_out(struct member *member, struct remote_tool *tool) {
         tool->next->previous = tool->previous;
     }
     member->remote_tool_count--;
+    count_unknown(member, tool, false);
 }
 
 /* -------------------------------------------------------------------- life */
@@ -101,7 +111,7 @@ static void note_unused(struct remote_tool *tool) {
 }
 
 static struct remote_tool *create(struct member *member, const struct tr_tool *described,
-                                  const struct remote_identity *identity) {
+                                  const struct remote_identity *identity, size_t size) {
     size_t name_size = strlen(described->name) + 1;
     size_t version_size = strlen(described->version) + 1;
     struct remote_tool *tool = calloc(1, sizeof *tool + name_size + version_size);
@@ -109,6 +119,7 @@ static struct remote_tool *create(struct member *member, const struct tr_tool *d
         tool->identity = *identity;
         atomic_init(&tool->refs, 1);
         tool->member = member;
+        tool->size = size;
         tool->idempotent = (described->flags & (TR_IDEMPOTENT | TR_READ_ONLY)) != 0;
         tool->is_safe = described->permission == TR_SAFE;
         tool->name = memcpy(tool->texts, described->name, name_size);
@@ -117,8 +128,27 @@ static struct remote_tool *create(struct member *member, const struct tr_tool *d
     return tool;
 }
 
+/* Whether there is room for one more. */
+static int check_room(const struct member *member, const struct host_terms *terms, size_t size,
+                      struct toolrack_error *err) {
+    if (member->remote_tool_count == MEMBER_REMOTE_TOOLS_MAX) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "all hosts together have more than %u tools; use several groups",
+                         MEMBER_REMOTE_TOOLS_MAX);
+    }
+    if (!terms->trusted && (member->unknown_count == MEMBER_UNKNOWN_TOOLS_MAX ||
+                            size > MEMBER_UNKNOWN_SIZE_MAX - member->unknown_size)) {
+        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
+                         "the hosts that are not trusted here have together more than %u tools, or "
+                         "%u bytes of descriptions; add the keys of those that you know to "
+                         "\"trusted_hosts\" of \"nats\" in the configuration",
+                         MEMBER_UNKNOWN_TOOLS_MAX, MEMBER_UNKNOWN_SIZE_MAX);
+    }
+    return 0;
+}
+
 int remote_tool_get(struct member *member, const struct tr_tool *described, const char *digest,
-                    const struct host_terms *terms, struct remote_tool **ret,
+                    size_t size, const struct host_terms *terms, struct remote_tool **ret,
                     struct toolrack_error *err) {
     struct remote_identity identity = {.terms = *terms};
     (void)snprintf(identity.digest, sizeof identity.digest, "%s", digest);
@@ -127,12 +157,11 @@ int remote_tool_get(struct member *member, const struct tr_tool *described, cons
         *ret = *place;
         return 0;
     }
-    if (member->remote_tool_count == MEMBER_REMOTE_TOOLS_MAX) {
-        return error_set(err, TOOLRACK_E_LIMIT_EXCEEDED,
-                         "all hosts together have more than %u tools; use several groups",
-                         MEMBER_REMOTE_TOOLS_MAX);
+    int code = check_room(member, terms, size, err);
+    if (code < 0) {
+        return code;
     }
-    struct remote_tool *tool = create(member, described, &identity);
+    struct remote_tool *tool = create(member, described, &identity, size);
     if (tool == NULL || !insert(member, tool)) {
         free(tool);
         return error_oom(err);
