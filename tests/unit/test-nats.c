@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "remote/nats/key.h"
 #include "remote/nats/libnats.h"
 #include "toolrack/hosts.h"
 #include "toolrack/plugin.h"
@@ -205,8 +206,9 @@ static void show_line(void *user, enum toolrack_log_level level, const char *sou
     (void)level;
     (void)fprintf(stderr, "%s: %s\n", source, line);
     (void)pthread_mutex_lock(&lock);
-    is_forgery_told =
-            is_forgery_told || strstr(line, "the signature of its tools is wrong") != NULL;
+    is_forgery_told = is_forgery_told ||
+                      strstr(line, "the signature of its tools is wrong") != NULL ||
+                      strstr(line, "are not signed by the key that it announces") != NULL;
     is_stranger_told = is_stranger_told || strstr(line, "was not sent by the host back") != NULL;
     (void)pthread_cond_broadcast(&changed);
     (void)pthread_mutex_unlock(&lock);
@@ -262,6 +264,7 @@ static int open_hosts(void **state) {
     (void)sem_init(&begun, 0, 0);
     atomic_store(&cancelled, false);
     atomic_store(&ran, 0);
+    is_forgery_told = is_stranger_told = false;
     front = open_host();
     server_host = open_host();
     assert_int_equal(toolrack_register(server_host, &plugin, NULL, &err), 0);
@@ -702,6 +705,15 @@ static void test_announcement(void **state) {
     played_die(&played);
 }
 
+static void await_forgery_told(void) {
+    const struct timespec until = patience();
+    (void)pthread_mutex_lock(&lock);
+    while (!is_forgery_told) {
+        assert_int_equal(pthread_cond_timedwait(&changed, &lock, &until), 0);
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
 static void test_forged_tools(void **state) {
     (void)state;
     struct played played;
@@ -715,13 +727,53 @@ static void test_forged_tools(void **state) {
     played_connect(&played);
     played.key = server_key; /* which it has not */
     played_announce(&played, DESCRIBED("forged", ""), "d4");
-    const struct timespec until = patience();
-    (void)pthread_mutex_lock(&lock);
-    while (!is_forgery_told) {
-        assert_int_equal(pthread_cond_timedwait(&changed, &lock, &until), 0);
-    }
-    (void)pthread_mutex_unlock(&lock);
+    await_forgery_told();
     assert_false(has(front, "forged"));
+    played_die(&played);
+}
+
+/* Who answers in the place of a host that a trusted key has announced has no tools here, and does
+ * not become that host. */
+static void test_stolen_pages(void **state) {
+    (void)state;
+    struct played played;
+    CLEANUP(key_destroyp) struct key *key = NULL;
+    char subject[160];
+    char text[512];
+    char token[64];
+    char signature[KEY_SIGNATURE_ROOM];
+    natsMsg *message = NULL;
+    assert_int_equal(key_open(NULL, &key, &err), 0);
+    join(front, "front", key_public(key));
+    played_connect(&played);
+    /* Its number has been announced by nobody yet. */
+    played_announce(&played, DESCRIBED("stolen", ""), "");
+    (void)snprintf(token, sizeof token, "test=2E%u", group_number);
+    (void)snprintf(subject, sizeof subject, "toolrack.1.%s.announce." PLAYED_INSTANCE, token);
+    int length = snprintf(text, sizeof text,
+                          "{\"v\":1,\"instance\":\"" PLAYED_INSTANCE "\",\"name\":\"played\","
+                          "\"key\":\"%s\",\"version\":\"1\",\"digest\":\"d5\"}",
+                          key_public(key));
+    const struct key_statement statement = {.purpose = "announcement",
+                                            .group = token,
+                                            .instance = PLAYED_INSTANCE,
+                                            .time = "",
+                                            .nonce = "1",
+                                            .data = text,
+                                            .length = (size_t)length};
+    key_sign(key, &statement, signature);
+    assert_int_equal(nats.Msg_Create(&message, subject, NULL, text, length), NATS_OK);
+    assert_int_equal(nats.MsgHeader_Set(message, "Toolrack-Nonce", "1"), NATS_OK);
+    assert_int_equal(nats.MsgHeader_Set(message, "Toolrack-Signature", signature), NATS_OK);
+    assert_int_equal(nats.Connection_PublishMsg(played.connection, message), NATS_OK);
+    nats.Msg_Destroy(message);
+    await_forgery_told();
+    assert_false(has(front, "stolen"));
+    yyjson_doc *doc = hosts_of(front);
+    yyjson_val *row = yyjson_arr_get(yyjson_doc_get_root(doc), 1);
+    assert_string_equal(yyjson_get_str(yyjson_obj_get(row, "key")), key_public(key));
+    assert_int_equal(yyjson_get_uint(yyjson_obj_get(row, "tools")), 0);
+    yyjson_doc_free(doc);
     played_die(&played);
 }
 
@@ -859,6 +911,167 @@ static void test_forged_messages(void **state) {
     played_die(&spy);
 }
 
+/* A person who is asked, while somebody who listens in answers first and cancels. */
+static int answer_second(void *user, const char *message, const char *schema, char **ret_content) {
+    static const char content[] = "{\"one\":\"the left\"}";
+    struct played *spy = user;
+    char subject[160];
+    char text[512];
+    static const char *const forged[] = {"\"ask\":1,\"answer\":1,\"content\":{\"one\":\"forged\"}",
+                                         "\"cancel\":true"};
+    (void)message;
+    (void)schema;
+    assert_int_equal(sem_wait(&spy->called), 0);
+    char *last = strrchr(spy->call_subject, '.');
+    (void)snprintf(subject, sizeof subject, "%.*s.control", (int)(last - spy->call_subject),
+                   spy->call_subject);
+    for (size_t i = 0; i < 2 * ARRAY_LENGTH(forged); i++) {
+        natsMsg *control = NULL;
+        (void)snprintf(text, sizeof text, "{\"v\":1,\"call\":\"%s\",%s}", spy->call_reply,
+                       forged[i / 2]);
+        assert_int_equal(nats.Msg_Create(&control, subject, NULL, text, (int)strlen(text)),
+                         NATS_OK);
+        for (size_t j = 0; i % 2 == 1 && j < ARRAY_LENGTH(signed_headers); j++) {
+            /* with the signature of the call */
+            assert_int_equal(nats.MsgHeader_Set(control, signed_headers[j], spy->headers[j]),
+                             NATS_OK);
+        }
+        assert_int_equal(nats.Connection_PublishMsg(spy->connection, control), NATS_OK);
+        nats.Msg_Destroy(control);
+    }
+    /* The server has them before the answer that counts. */
+    assert_int_equal(nats.Connection_FlushTimeout(spy->connection, PATIENCE_MS), NATS_OK);
+    *ret_content = toolrack_alloc(sizeof content);
+    memcpy(*ret_content, content, sizeof content);
+    return TOOLRACK_ANSWER_ACCEPTED;
+}
+
+/* What comes after a signed call must be signed for it too. */
+static void test_control(void **state) {
+    (void)state;
+    struct played spy;
+    struct toolrack_call_options options = TOOLRACK_CALL_OPTIONS_INIT;
+    char text[128];
+    join_both(true);
+    played_connect(&spy);
+    played_subscribe(&spy, "host.*.call", played_call);
+    assert_int_equal(nats.Connection_FlushTimeout(spy.connection, PATIENCE_MS), NATS_OK);
+    options.ask = answer_second;
+    options.user = &spy;
+    if (call(front, "report", "{}", &options, text, sizeof text) < 0) {
+        fail_msg("%s", err.message);
+    }
+    assert_string_equal(text, "{\"one\":\"the left\"}");
+    played_die(&spy);
+
+    /* Its own end of a call counts. */
+    struct ended ended = {0};
+    struct toolrack_call *submitted = submit("wait", &ended);
+    assert_int_equal(sem_wait(&begun), 0);
+    toolrack_cancel(submitted);
+    assert_int_equal(sem_wait(&ended.done), 0);
+    assert_int_equal(ended.code, TOOLRACK_E_CANCELLED);
+    const struct timespec until = patience();
+    while (!atomic_load(&cancelled)) { /* the tool is told too */
+        const struct timespec pause = {.tv_nsec = 1000 * 1000};
+        assert_true(clock_now_ns() / CLOCK_NS_PER_S < (uint64_t)until.tv_sec);
+        (void)nanosleep(&pause, NULL);
+    }
+    toolrack_call_unref(submitted);
+    (void)sem_destroy(&ended.done);
+}
+
+/* One message cannot make a host deaf for the calls of another one, whatever number it names. */
+static void test_blocking(void **state) {
+    (void)state;
+    struct played spy;
+    char code[128];
+    char told[128];
+    char reply[192];
+    join_both(true);
+    played_connect(&spy);
+    played_subscribe(&spy, "host.*.call", played_call);
+    assert_int_equal(nats.Connection_FlushTimeout(spy.connection, PATIENCE_MS), NATS_OK);
+    assert_call("careful", "{}", "\"done\"");
+    assert_int_equal(sem_wait(&spy.called), 0);
+    static const char *const numbers[] = {"9999999999999999999", "18446744073709551615", "1", "x"};
+    static const char none[] = "{\"v\":1,\"tool\":\"none\",\"version\":\"1.0.0\",\"digest\":"
+                               "\"\",\"deadline_ms\":1,\"arguments\":{}}";
+    for (size_t i = 0; i < ARRAY_LENGTH(numbers); i++) {
+        char *last = strrchr(spy.call_reply, '.');
+        (void)snprintf(reply, sizeof reply, "%.*s.%s", (int)(last - spy.call_reply), spy.call_reply,
+                       numbers[i]);
+        assert_int_equal(nats.Connection_PublishRequest(spy.connection, spy.call_subject, reply,
+                                                        none, (int)strlen(none)),
+                         NATS_OK);
+    }
+    (void)nats.Subscription_Unsubscribe(spy.subscriptions[0]);
+    ask_raw(&spy, spy.call_subject, none, NULL, code, told, sizeof code);
+    assert_string_equal(code, "NotFound"); /* they have come */
+    assert_call("careful", "{}", "\"done\"");
+    assert_call("say", "{\"text\":\"y\"}", "\"y\"");
+    played_die(&spy);
+}
+
+/* Keeps what comes, until it is looked at. */
+static void played_note(natsConnection *connection, natsSubscription *subscription,
+                        natsMsg *message, void *user) {
+    (void)connection;
+    (void)subscription;
+    atomic_uint *count = user;
+    (void)atomic_fetch_add(count, 1);
+    nats.Msg_Destroy(message);
+}
+
+/* A host publishes nothing for others where they may not: no request is answered at a subject of
+ * the server, of a service or of hosts. */
+static void test_deputy(void **state) {
+    (void)state;
+    struct played spy;
+    atomic_uint count = 0;
+    char instance_subject[4][160];
+    char hosts[64];
+    join_both(false);
+    played_connect(&spy);
+    played_subscribe(&spy, "host.*.call", played_call);
+    assert_int_equal(nats.Connection_FlushTimeout(spy.connection, PATIENCE_MS), NATS_OK);
+    assert_call("say", "{\"text\":\"x\"}", "\"x\"");
+    assert_int_equal(sem_wait(&spy.called), 0);
+    (void)nats.Subscription_Unsubscribe(spy.subscriptions[0]);
+    (void)snprintf(hosts, sizeof hosts, "toolrack.1.test=2E%u.somewhere", group_number);
+    const char *const replies[] = {"$JS.API.STREAM.PURGE.X", "$SRV.X", hosts};
+    for (size_t i = 0; i < ARRAY_LENGTH(replies); i++) {
+        assert_int_equal(nats.Connection_Subscribe(&spy.subscriptions[spy.count++], spy.connection,
+                                                   replies[i], played_note, &count),
+                         NATS_OK);
+    }
+    static const char *const rests[] = {"call", "probe", "tools", "order"};
+    for (size_t i = 0; i < ARRAY_LENGTH(rests); i++) {
+        char *last = strrchr(spy.call_subject, '.');
+        (void)snprintf(instance_subject[i], sizeof instance_subject[i], "%.*s.%s",
+                       (int)(last - spy.call_subject), spy.call_subject, rests[i]);
+    }
+    char micro[128];
+    (void)snprintf(micro, sizeof micro, "toolrack.1.test=2E%u.tool.double.1=2E2=2E3-rc=2E1",
+                   group_number);
+    const char *const subjects[] = {instance_subject[0], instance_subject[1], instance_subject[2],
+                                    instance_subject[3], "$SRV.PING",         micro};
+    for (size_t i = 0; i < ARRAY_LENGTH(subjects); i++) {
+        char code[64];
+        char told[64];
+        for (size_t j = 0; j < ARRAY_LENGTH(replies); j++) {
+            assert_int_equal(nats.Connection_PublishRequest(spy.connection, subjects[i], replies[j],
+                                                            "{\"v\":1}", 7),
+                             NATS_OK);
+        }
+        /* One that may be answered, behind them on the same way. */
+        ask_raw(&spy, subjects[i], "{\"v\":1}", NULL, code, told, sizeof code);
+    }
+    assert_int_equal(nats.Connection_FlushTimeout(spy.connection, PATIENCE_MS), NATS_OK);
+    assert_int_equal(atomic_load(&count), 0);
+    played_die(&spy);
+}
+
 /* What is no call is an error, and the host goes on. */
 static void test_garbage(void **state) {
     (void)state;
@@ -971,6 +1184,8 @@ int main(void) {
             JOINED(test_death),        JOINED(test_retry),           JOINED(test_announcement),
             JOINED(test_forged_tools), JOINED(test_permission),      JOINED(test_replay),
             JOINED(test_garbage),      JOINED(test_forged_messages), JOINED(test_micro),
+            JOINED(test_blocking),     JOINED(test_deputy),          JOINED(test_control),
+            JOINED(test_stolen_pages),
     };
     clock_cond_init(&changed);
     return cmocka_run_group_tests(tests, start_server, stop_server);

@@ -176,7 +176,7 @@ void announced_answer(struct member *member, natsMsg *message) {
     yyjson_val *root =
             message_read(nats.Msg_GetData(message), (size_t)nats.Msg_GetDataLength(message), &arena,
                          "a request for tools", NULL);
-    const char *reply = nats.Msg_GetReply(message);
+    const char *reply = member_reply(message);
     if (root == NULL || reply == NULL || catalogue == NULL) {
         return;
     }

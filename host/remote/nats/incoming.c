@@ -465,7 +465,7 @@ static int take_call(struct member *member, natsMsg *message, struct arena *aren
     int code = message_read_call(nats.Msg_GetData(message), (size_t)nats.Msg_GetDataLength(message),
                                  arena, &call, err);
     code = code < 0 ? code : proof_check_call(member, message, &key, err);
-    code = code < 0 ? code : begin(member, nats.Msg_GetReply(message), shown, NULL, &incoming, err);
+    code = code < 0 ? code : begin(member, member_reply(message), shown, NULL, &incoming, err);
     if (code < 0) {
         return code;
     }
@@ -494,7 +494,7 @@ void incoming_call(natsConnection *connection, natsSubscription *subscription, n
     CLEANUP(arena_finish) struct arena arena;
     struct toolrack_error err;
     arena_init(&arena, NULL, 0);
-    const char *reply = nats.Msg_GetReply(message);
+    const char *reply = member_reply(message);
     if (reply != NULL && !was_taken(member, reply) &&
         take_call(member, message, &arena, &err) < 0) {
         send_error(member, shown_key(message), reply, &err);
@@ -504,7 +504,7 @@ void incoming_call(natsConnection *connection, natsSubscription *subscription, n
 
 void incoming_foreign(struct member *member, struct endpoint *endpoint, const struct own_tool *own,
                       natsMsg *message) {
-    const char *reply = nats.Msg_GetReply(message);
+    const char *reply = member_reply(message);
     const struct message_call call = {
             .tool = toolrack_tool_name(own->tool),
             .version = toolrack_tool_version(own->tool),

@@ -32,8 +32,8 @@
 
 const char *member_subject(const struct member *member, char ret[SUBJECT_ROOM], const char *format,
                            ...) {
-    int length =
-            snprintf(ret, SUBJECT_ROOM, "toolrack.%d.%s.", SUBJECT_VERSION, member->group_token);
+    int length = snprintf(ret, SUBJECT_ROOM, SUBJECT_BEGIN "%d.%s.", SUBJECT_VERSION,
+                          member->group_token);
     va_list args;
     va_start(args, format);
     (void)vsnprintf(ret + length, SUBJECT_ROOM - (size_t)length, format, args);
@@ -127,6 +127,14 @@ const char *member_header(natsMsg *message, const char *name) {
     return nats.MsgHeader_Get(message, name, &value) == NATS_OK && value != NULL ? value : "";
 }
 
+const char *member_reply(natsMsg *message) {
+    const char *reply = nats.Msg_GetReply(message);
+    return reply == NULL || reply[0] == '$' ||
+                           strncmp(reply, SUBJECT_BEGIN, strlen(SUBJECT_BEGIN)) == 0
+                   ? NULL
+                   : reply;
+}
+
 bool member_obeys(const struct member *member, const char *public) {
     return member_trusts(member, public) || strcmp(public, key_public(member->key)) == 0;
 }
@@ -208,7 +216,7 @@ static void was_probed(natsConnection *connection, natsSubscription *subscriptio
     (void)connection;
     (void)subscription;
     CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    const char *reply = nats.Msg_GetReply(message);
+    const char *reply = member_reply(message);
     buf_printf(&out, "{\"v\":%d,\"time_ms\":%lld}", SUBJECT_VERSION, (long long)clock_wall_ms());
     if (reply != NULL) {
         (void)member_publish(user, reply, NULL, &out);

@@ -290,7 +290,7 @@ void micro_answer(natsConnection *connection, natsSubscription *subscription, na
     (void)subscription;
     struct member *member = user;
     const char *subject = nats.Msg_GetSubject(message) + strlen("$SRV.");
-    const char *reply = nats.Msg_GetReply(message);
+    const char *reply = member_reply(message);
     size_t verb = 0;
     while (verb < ARRAY_LENGTH(verbs) && (strncmp(subject, verbs[verb], strlen(verbs[verb])) != 0 ||
                                           strchr(".", subject[strlen(verbs[verb])]) == NULL)) {

@@ -252,7 +252,7 @@ void order_received(natsConnection *connection, natsSubscription *subscription, 
     (void)subscription;
     struct member *member = user;
     struct toolrack_error err;
-    bool has_reply = nats.Msg_GetReply(message) != NULL;
+    bool has_reply = member_reply(message) != NULL;
     int code = has_reply ? take(member, message, &err) : TOOLRACK_E_INVALID;
     if (code < 0) {
         if (has_reply) {

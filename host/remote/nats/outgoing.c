@@ -4,6 +4,7 @@
  * lines, questions and, last, the result or the error. It is in the member's list meanwhile. Each
  * call ends once: by its last message, at its deadline, when its caller cancels it, or when its
  * host is lost. What comes after that is dropped. */
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@
 
 struct outgoing {
     struct outgoing *next;
-    uint64_t number; /* the last token of its inbox */
+    uint64_t number; /* the last token of its inbox, which nobody can know before */
     char instance[INSTANCE_ROOM];
     pthread_cond_t changed;
     natsMsg **messages; /* that have come: from `taken` on */
@@ -53,8 +54,8 @@ static void outgoing_begin(struct member *member, struct outgoing *outgoing,
     *outgoing = (struct outgoing){0};
     clock_cond_init(&outgoing->changed);
     memcpy(outgoing->instance, pick->instance, sizeof outgoing->instance);
+    randombytes_buf(&outgoing->number, sizeof outgoing->number);
     (void)pthread_mutex_lock(&member->lock);
-    outgoing->number = ++member->outgoing_last;
     outgoing->next = member->outgoing;
     member->outgoing = outgoing;
     outgoing->is_lost = member->stops;

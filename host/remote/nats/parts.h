@@ -107,7 +107,6 @@ struct member {
     bool is_obeying;           /* a thread carries out an order */
     size_t obeying;            /* threads that carry one out, or answer */
     struct outgoing *outgoing; /* likewise */
-    uint64_t outgoing_last;    /* the number of the last one */
     struct peer *peers;
     void *peers_by_instance; /* a table of tsearch() */
     size_t peer_count;
@@ -116,8 +115,8 @@ struct member {
     struct member_counts counts;
 
     struct remote_tool *remote_tools; /* all; for the member's thread alone, as are the next */
-    size_t unknown_count; /* of those, tools of hosts that are not trusted */
-    size_t unknown_size;  /* bytes of their descriptions */
+    size_t unknown_count;             /* of those, tools of hosts that are not trusted */
+    size_t unknown_size;              /* bytes of their descriptions */
     size_t remote_tool_count;
     void *tools_by_identity;
     void *tools_by_name;
@@ -159,6 +158,9 @@ struct host_terms member_terms(const struct member *member, const char *public);
 bool member_obeys(const struct member *member, const char *public);
 /** A header; "": there is none. */
 const char *member_header(natsMsg *message, const char *name);
+/** Where the answer to a request goes. NULL: the request names no subject, or one that is not for
+ * answers: this host may publish where who asks may not, such as to the server's own requests. */
+const char *member_reply(natsMsg *message);
 /** Wake the member's thread. Caller holds the lock. */
 void member_wake(struct member *member);
 
@@ -346,7 +348,7 @@ struct remote_tool {
     struct remote_tool *next;
     struct remote_tool *previous;
     struct remote_tool *next_of_name;
-    size_t size; /* of its description */
+    size_t size;                          /* of its description */
     struct remote_tool *previous_of_name; /* NULL: it is the one in the table of names */
     bool is_registered;
     int refused; /* why it could not be registered, a code; logged once */

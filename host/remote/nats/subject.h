@@ -22,6 +22,8 @@
 
 #include "base/buf.h"
 
+/* What all of them begin with. */
+#define SUBJECT_BEGIN   "toolrack."
 /* The version of everything that hosts say to each other; in each subject and each message. */
 #define SUBJECT_VERSION 1
 
