@@ -22,6 +22,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "remote/nats/access.h"
 #include "remote/nats/key.h"
 #include "remote/nats/libnats.h"
 #include "remote/nats/nkey.h"
@@ -39,12 +40,12 @@ static char folder[64];
 /* ------------------------------------------------------------------ server */
 
 static pid_t server;
-static char url[64];
+static char url[192];
 
 static const char *path_of(const char *name) {
-    static char paths[4][128];
+    static char paths[16][128];
     static unsigned at;
-    char *path = paths[at++ % 4];
+    char *path = paths[at++ % 16];
     (void)snprintf(path, sizeof paths[0], "%s/%s", folder, name);
     return path;
 }
@@ -278,6 +279,58 @@ static void test_tls(void **state) {
     assert_int_equal(try_to_join(&options), TOOLRACK_E_IO);
 }
 
+static void what_is_wrong_is_told_before_a_server_is_asked(void **state) {
+    (void)state;
+    write_file("open", "-----BEGIN NATS USER JWT-----\n", 0644);
+    write_file("text", "hello", 0600);
+    write_file("pem", "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n", 0600);
+    const struct {
+        struct access_options options;
+        int code;
+        const char *words;
+    } cases[] = {
+            {{.url = "nats://a,tls://u:p@b:1,c"}, 0, NULL},
+            {{.url = "NATS://a", .certificate = path_of("pem"), .key = path_of("pem")}, 0, NULL},
+            {{.url = "nats://a,http://u:hidden@b"}, TOOLRACK_E_INVALID, "begins with \"http://\""},
+            {{.url = ","}, TOOLRACK_E_INVALID, "names 0 servers"},
+            {{.url = "a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a"}, TOOLRACK_E_INVALID, "names 17 servers"},
+            {{.credentials = "/nowhere"}, TOOLRACK_E_IO, "cannot read /nowhere"},
+            {{.credentials = path_of("open")}, TOOLRACK_E_REFUSED, "chmod 600"},
+            {{.credentials = path_of("text")}, TOOLRACK_E_INVALID, "nsc generate creds"},
+            {{.nkey = path_of("text")}, TOOLRACK_E_INVALID, "no seed"},
+            {{.ca = "/nowhere"}, TOOLRACK_E_IO, "which \"ca\" of \"nats\" names: No such file"},
+            {{.ca = path_of("text")}, TOOLRACK_E_INVALID, "which \"ca\" of \"nats\" names, has no"},
+            {{.certificate = path_of("pem")},
+             TOOLRACK_E_INVALID,
+             "\"certificate\" without \"key\""},
+            {{.key = path_of("pem")}, TOOLRACK_E_INVALID, "\"key\" without \"certificate\""},
+            {{.certificate = path_of("pem"), .key = path_of("text")},
+             TOOLRACK_E_INVALID,
+             "which \"key\" of \"nats\" names"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        err.message[0] = '\0';
+        int code = access_check(&cases[i].options, &err);
+        if (code != cases[i].code ||
+            (cases[i].words != NULL && strstr(err.message, cases[i].words) == NULL)) {
+            fail_msg("case %zu: %d, %s", i, code, err.message);
+        }
+        assert_null(strstr(err.message, "hidden"));
+    }
+}
+
+/* libnats takes tls:// for nats:// unless it is told. */
+static void an_open_server_is_not_taken_for_one_with_tls(void **state) {
+    (void)state;
+    start_server("tls", "");
+    assert_int_equal(try_to_join(NULL), TOOLRACK_E_IO);
+    assert_non_null(strstr(err.message, "it has no TLS"));
+    char both[192];
+    (void)snprintf(both, sizeof both, "nats%.64s,%.64s", strchr(url, ':'), url);
+    (void)strcpy(url, both);
+    assert_int_equal(try_to_join(NULL), TOOLRACK_E_IO);
+}
+
 /* ----------------------------------------------------------- announcements */
 
 static char *key_in(const char *state_dir) {
@@ -431,6 +484,8 @@ int main(void) {
             cmocka_unit_test_teardown(test_nkey, stop_server),
             cmocka_unit_test_teardown(test_secrets, stop_server),
             cmocka_unit_test_teardown(test_tls, stop_server),
+            cmocka_unit_test(what_is_wrong_is_told_before_a_server_is_asked),
+            cmocka_unit_test_teardown(an_open_server_is_not_taken_for_one_with_tls, stop_server),
             cmocka_unit_test_teardown(test_terms, stop_server),
             cmocka_unit_test_teardown(test_forged, stop_server),
     };

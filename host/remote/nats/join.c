@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/json-string.h"
 #include "base/thread.h"
+#include "remote/nats/access.h"
 #include "remote/nats/nkey.h"
 #include "remote/nats/parts.h"
 
@@ -25,7 +26,6 @@
 #define FLUSH_MS     1000
 /* Between attempts to reach a server that was lost. */
 #define RECONNECT_MS 250
-#define SERVERS_MAX  16u
 #define NAME_MAX_    63u
 
 /* ---------------------------------------------------------------- subjects */
@@ -362,25 +362,27 @@ static void closed(natsConnection *connection, void *user) {
 
 static int set_options(struct member *member, natsOptions *made, struct toolrack_error *err) {
     const struct member_options *options = &member->options;
+    const struct access_options access = {.url = options->url,
+                                          .credentials = options->credentials,
+                                          .nkey = options->nkey,
+                                          .ca = options->ca,
+                                          .certificate = options->certificate,
+                                          .key = options->key};
     char nkey[NKEY_ROOM];
     CLEANUP(freep) char *urls = strdup(options->url);
-    const char *servers[SERVERS_MAX];
+    const char *servers[ACCESS_SERVERS_MAX];
     int count = 0;
     char *rest = NULL;
     if (urls == NULL) {
         return error_oom(err);
     }
-    for (char *url = strtok_r(urls, ",", &rest); url != NULL; url = strtok_r(NULL, ",", &rest)) {
-        if (count == (int)SERVERS_MAX) {
-            return error_set(err, TOOLRACK_E_INVALID, "more than %u NATS servers are named",
-                             SERVERS_MAX);
-        }
-        servers[count++] = url;
-    }
-    int code = options->credentials != NULL ? nkey_check_file(options->credentials, err) : 0;
+    int code = access_check(&access, err);
     code = code == 0 && options->nkey != NULL ? nkey_read(options->nkey, nkey, err) : code;
     if (code < 0) {
         return code;
+    }
+    for (char *url = strtok_r(urls, ",", &rest); url != NULL; url = strtok_r(NULL, ",", &rest)) {
+        servers[count++] = url;
     }
     natsStatus status = nats.Options_SetServers(made, servers, count);
     status = status != NATS_OK ? status : nats.Options_SetName(made, options->name);
@@ -401,20 +403,42 @@ static int set_options(struct member *member, natsOptions *made, struct toolrack
     }
     if (status == NATS_OK && options->ca != NULL) {
         status = nats.Options_LoadCATrustedCertificates(made, options->ca);
-        status = status != NATS_OK ? status : nats.Options_SetSecure(made, true);
+    }
+    if (status == NATS_OK && access_is_secure(&access)) {
+        status = nats.Options_SetSecure(made, true);
     }
     if (status == NATS_OK && options->certificate != NULL) {
         status = nats.Options_LoadCertificatesChain(made, options->certificate, options->key);
     }
     return status == NATS_OK
                    ? 0
-                   : error_set(err, TOOLRACK_E_INVALID, "the options of NATS cannot be used: %s",
+                   : error_set(err, TOOLRACK_E_INVALID,
+                               "the options of NATS cannot be used: %s; correct \"ca\", "
+                               "\"certificate\" and \"key\" of \"nats\", which are files in PEM",
                                nats.Status_GetText(status));
 }
 
 /* The address without a user's name and password, for errors: up to the "@" of each. */
 static const char *shown_url(const char *url) {
     return strchr(url, '@') != NULL ? "the NATS server of the configuration" : url;
+}
+
+/* What to do where a connection cannot be made. */
+static const char *advice_for(natsStatus status) {
+    switch (status) {
+    case NATS_CONNECTION_AUTH_FAILED:
+        return "the server wants other \"credentials\", another \"nkey\", or a user and a password "
+               "in \"url\" of \"nats\"";
+    case NATS_SSL_ERROR:
+    case NATS_SECURE_CONNECTION_REQUIRED:
+        return "its certificate must be for the name in \"url\" of \"nats\" and signed by \"ca\" "
+               "or the system's certificates; where it wants one too, name \"certificate\" and "
+               "\"key\"";
+    case NATS_SECURE_CONNECTION_WANTED:
+        return "it has no TLS: configure it there, or write nats:// in \"url\" of \"nats\" and no "
+               "\"ca\", whereby all is sent openly";
+    default: return "start it with nats-server, or correct \"url\" of \"nats\"";
+    }
 }
 
 static int connect_to(struct member *member, struct toolrack_error *err) {
@@ -426,10 +450,9 @@ static int connect_to(struct member *member, struct toolrack_error *err) {
     if (code == 0) {
         natsStatus status = nats.Connection_Connect(&member->connection, made);
         if (status != NATS_OK) {
-            code = error_set(err, TOOLRACK_E_IO,
-                             "cannot connect to %s: %s; start it with "
-                             "nats-server, or correct \"url\" of \"nats\"",
-                             shown_url(member->options.url), nats.Status_GetText(status));
+            code = error_set(err, TOOLRACK_E_IO, "cannot connect to %s: %s; %s",
+                             shown_url(member->options.url), nats.Status_GetText(status),
+                             advice_for(status));
         }
     }
     nats.Options_Destroy(made);
