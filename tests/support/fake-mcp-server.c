@@ -10,6 +10,7 @@
  *                    long-line, noise-on-errors, pings, flood, forged
  *                    chatters (10,000 log lines, reports of progress and lines of errors)
  *   what it asks     imitates: as if toolrack asked
+ *   what it reveals  quotes: the variable KEY, wherever it says that something went wrong
  *   what else it has offers: resources note:1, note:big and those of note:{name}, prompts "greet"
  *                    and "a.b"
  *
@@ -454,8 +455,39 @@ static bool try(const char *what) {
                                                : chmod(what, 0600) == 0;
 }
 
+/* Fail in all the ways in which a server can tell what it was given. @return whether it has */
+static bool quote(yyjson_val *id, const char *name) {
+    const char *key = getenv("KEY");
+    char text[256];
+    if (!is("quotes") || key == NULL) {
+        return false;
+    }
+    if (strcmp(name, "fail") == 0) {
+        (void)snprintf(text, sizeof text,
+                       "{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"no %s\"}]}",
+                       key);
+        answer(id, "result", text);
+    } else if (strcmp(name, "refuse") == 0) {
+        (void)printf("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{"
+                     "\"level\":\"error\",\"data\":\"noted %s\"}}\n",
+                     key);
+        (void)snprintf(text, sizeof text, "{\"code\":-32603,\"message\":\"refused %s\"}", key);
+        answer(id, "error", text);
+    } else if (strcmp(name, "die") == 0) { /* as engines do at an exception */
+        (void)fprintf(stderr, "engine:17\nError: bad %s\n    at main (engine:17)\n\nEngine 1\n",
+                      key);
+        _exit(1);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static void call(yyjson_val *id, yyjson_val *params) {
     const char *name = yyjson_get_str(yyjson_obj_get(params, "name"));
+    if (quote(id, name)) {
+        return;
+    }
     yyjson_val *arguments = yyjson_obj_get(params, "arguments");
     const char *text = yyjson_get_str(yyjson_obj_get(arguments, "text"));
     misbehave(id);

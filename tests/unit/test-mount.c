@@ -520,6 +520,50 @@ static void a_server_that_ends_is_started_again(void **state) {
     expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
 }
 
+static void what_a_server_was_given_is_not_shown(void **state) {
+    struct setup *setup = *state;
+    (void)setenv("TOOLRACK_KEY", "hunter2-hunter2", 1);
+    start(setup, "\"x\": {\"command\": \"" FAKE_SERVER "\", \"args\": [\"quotes\"], "
+                 "\"permission\": \"safe\", \"env\": {\"KEY\": \"${env:TOOLRACK_KEY}\"}}");
+    expect_error(setup, "x_fail", TOOLRACK_E_EXECUTION_FAILED, "no ***************");
+    expect_error(setup, "x_refuse", TOOLRACK_E_EXECUTION_FAILED, "refused ***************");
+    assert_true(is_logged(setup, "noted ***************"));
+    expect_error(setup, "x_die", TOOLRACK_E_EXECUTION_FAILED,
+                 "exited with status 1; it wrote: Error: bad ***************; it last wrote: "
+                 "Engine 1");
+    assert_true(is_logged(setup, "x: Error: bad ***************"));
+    assert_false(is_logged(setup, "hunter2"));
+}
+
+static void placeholders_of_other_clients_are_refused(void **state) {
+    static const struct {
+        const char *members, *why;
+    } cases[] = {
+            {"\"env\": {\"A\": \"${input:key}\"}", "has ${input...}, which only another client"},
+            {"\"env\": {\"A\": \"x${KEY}\"}", "has ${KEY}, which is not filled in here; write "
+                                              "${env:KEY}"},
+            {"\"env\": {\"A\": \"${KEY:-none}\"}", "write ${env:KEY}"},
+            {"\"args\": [\"${workspaceFolder}/a\"]", "has ${workspaceFolder...} where nothing"},
+            {"\"args\": [\"a\", \"${env:KEY}\"]", "has ${env...} where nothing is filled in"},
+    };
+    struct setup *setup = *state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        char servers[512];
+        (void)snprintf(servers, sizeof servers, "\"x\": {\"command\": \"" FAKE_SERVER "\", %s}",
+                       cases[i].members);
+        start(setup, servers);
+        expect_error(setup, "x_echo", TOOLRACK_E_NOT_FOUND, "");
+        if (!is_logged(setup, cases[i].why)) {
+            fail_msg("%s: %s", cases[i].members, setup->lines);
+        }
+    }
+    /* A program may have a language of its own. */
+    start(setup,
+          "\"x\": {\"command\": \"" FAKE_SERVER "\", \"args\": [\"${KEY}\", \"{a}\", \"$\"], "
+          "\"permission\": \"safe\", \"env\": {\"A\": \"$ {b} ${\"}}");
+    expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
+}
+
 static void a_deadline_is_told_to_the_server(void **state) {
     struct setup *setup = *state;
     char got[64];
@@ -817,6 +861,8 @@ int main(void) {
             MOUNT_TEST(a_question_that_imitates_ours),
             MOUNT_TEST(a_server_that_cannot_be_started_harms_no_other),
             MOUNT_TEST(a_server_that_ends_is_started_again),
+            MOUNT_TEST(what_a_server_was_given_is_not_shown),
+            MOUNT_TEST(placeholders_of_other_clients_are_refused),
             MOUNT_TEST(a_deadline_is_told_to_the_server),
             MOUNT_TEST(what_is_no_message_is_ignored),
             MOUNT_TEST(results_that_cannot_be_used),

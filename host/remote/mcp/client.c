@@ -468,7 +468,10 @@ int mcp_client_list(struct mcp_client *client, const struct session_wait *wait,
     }
     buf_add_char(ret_tools, ']');
     if (code == TOOLRACK_E_CANCELLED) {
-        code = refuse_list(client, err, "it did not come in time");
+        code = refuse_list(client, err, "it did not come within \"start_ms\"");
+        if (client->options.hint != NULL) {
+            error_append(err, client->options.hint);
+        }
     } else if (code == TOOLRACK_E_IO) {
         code = err->code = TOOLRACK_E_EXECUTION_FAILED;
     }

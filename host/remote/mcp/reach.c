@@ -131,16 +131,23 @@ static int add_allowed(struct reach *reach, struct arguments *list, struct toolr
     return 0;
 }
 
-static void add_texts(struct arguments *list, yyjson_val *value) {
+static int add_text(const struct reach *reach, struct arguments *list, yyjson_val *value,
+                    struct toolrack_error *err) {
+    add_argument(list, yyjson_get_str(value));
+    return mount_secrets_refuse(reach->options.name, yyjson_get_str(value), err);
+}
+
+/* A text, or an array of texts. */
+static int add_texts(const struct reach *reach, struct arguments *list, yyjson_val *value,
+                     struct toolrack_error *err) {
     size_t at;
     size_t count;
     yyjson_val *item;
-    if (yyjson_is_str(value)) {
-        add_argument(list, yyjson_get_str(value));
-    }
+    int code = yyjson_is_str(value) ? add_text(reach, list, value, err) : 0;
     yyjson_arr_foreach (value, at, count, item) {
-        add_argument(list, yyjson_get_str(item));
+        code = code == 0 ? add_text(reach, list, item, err) : code;
     }
+    return code;
 }
 
 static void add_limit(struct reach *reach, struct arguments *list, const char *option,
@@ -167,8 +174,8 @@ static int make_arguments(struct reach *reach, struct toolrack_error *err) {
     add_limit(reach, &list, "--memory", "memory_mb", USAGE_MEMORY_MB_DEFAULT);
     int code = add_allowed(reach, &list, err);
     add_argument(&list, "--");
-    add_texts(&list, yyjson_obj_get(value, "command"));
-    add_texts(&list, yyjson_obj_get(value, "args"));
+    code = code == 0 ? add_texts(reach, &list, yyjson_obj_get(value, "command"), err) : code;
+    code = code == 0 ? add_texts(reach, &list, yyjson_obj_get(value, "args"), err) : code;
     if (code == 0 && list.failed) {
         code = error_set(err, TOOLRACK_E_INVALID, "MCP server '%s' has more than %u arguments",
                          reach->options.name, ARGUMENTS_MAX);
@@ -191,8 +198,10 @@ static int open_program(const void *user, struct transport **ret, struct toolrac
 
 static int reach_program(struct reach *reach, struct toolrack_error *err) {
     const struct reach_options *options = &reach->options;
-    reach->stdio = (struct stdio_options){
-            .name = options->name, .launcher = options->launcher, .log = options->log};
+    reach->stdio = (struct stdio_options){.name = options->name,
+                                          .launcher = options->launcher,
+                                          .log = options->log,
+                                          .secrets = reach->secrets};
     int code = make_environment(reach, err);
     code = code == 0 ? make_arguments(reach, err) : code;
     reach->hint = arena_printf(
@@ -358,6 +367,7 @@ int reach_create(const struct reach_options *options, struct reach **ret,
     reach->secrets = mount_secrets_create();
     reach->session = (struct session_options){.name = options->name, .log = options->log};
     reach->is_web = yyjson_obj_get(options->value, "url") != NULL;
+    reach->session.secrets = reach->secrets;
     if (reach->secrets == NULL) {
         return error_oom(err);
     }

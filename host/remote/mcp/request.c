@@ -111,12 +111,14 @@ static int level_of(yyjson_val *params) {
 static void take_log(const struct mount_request *request, yyjson_val *params) {
     yyjson_val *data = yyjson_obj_get(params, "data");
     CLEANUP(buf_finish) struct buf text = BUF_INIT;
-    if (!yyjson_is_str(data) && data != NULL) {
+    if (yyjson_is_str(data)) {
+        buf_add_text(&text, yyjson_get_str(data));
+    } else if (data != NULL) {
         json_add_value(&text, data);
     }
-    const char *line = yyjson_is_str(data) ? yyjson_get_str(data) : text.data;
-    if (line != NULL && !text.failed) {
-        request->run->host->log(request->run, level_of(params), line);
+    if (text.length > 0 && !text.failed) {
+        mcp_client_hide(request->client, text.data);
+        request->run->host->log(request->run, level_of(params), text.data);
     }
 }
 
@@ -274,6 +276,9 @@ tr_status mount_request_begin(struct mount_request *request, struct mcp_client *
 }
 
 void mount_request_finish(struct mount_request *request) {
+    if (request->client != NULL && request->run->failed) { /* the server may quote what it has */
+        mcp_client_hide(request->client, request->run->error.message);
+    }
     mount_session_unref(request->session);
     request->session = NULL;
 }

@@ -110,23 +110,58 @@ static int expand_one(const char *server, bool is_file, const char *name, struct
     return 0;
 }
 
-/* The next "${env:" or "${file:"; NULL: there is none that is closed. */
-static const char *find(const char *text, bool *ret_is_file, const char **ret_end) {
+/* What is in the place of "NAME" and "NAME:-otherwise", as a shell has them. */
+static bool is_variable(const char *name, const char *end) {
+    size_t length = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
+    return length > 0 && (name + length == end || strncmp(name + length, ":-", 2) == 0);
+}
+
+/* Something that other clients fill in would be taken as it stands, as a key for example. */
+static int refuse_other(const char *server, const char *at, const char *end,
+                        struct toolrack_error *err) {
+    int length = (int)strcspn(at + 2, ":}");
+    return is_variable(at + 2, end)
+                   ? error_set(err, TOOLRACK_E_INVALID,
+                               "MCP server '%s' has ${%.*s}, which is not filled in here; write "
+                               "${env:%.*s}",
+                               server, length, at + 2, length, at + 2)
+                   : error_set(err, TOOLRACK_E_INVALID,
+                               "MCP server '%s' has ${%.*s...}, which only another client fills "
+                               "in; write the value, ${env:NAME} or ${file:PATH}",
+                               server, length, at + 2);
+}
+
+int mount_secrets_refuse(const char *server, const char *text, struct toolrack_error *err) {
+    static const char *const of_clients[] = {"env:",    "file:",           "input:",   "command:",
+                                             "config:", "workspaceFolder", "userHome", "cwd}"};
     for (const char *at = text; (at = strstr(at, "${")) != NULL; at += 2) {
-        *ret_is_file = strncmp(at, "${file:", 7) == 0;
-        *ret_end = strchr(at, '}');
-        if (*ret_end != NULL && (*ret_is_file || strncmp(at, "${env:", 6) == 0)) {
-            return at;
+        for (size_t i = 0; i < ARRAY_LENGTH(of_clients); i++) {
+            if (strncmp(at + 2, of_clients[i], strlen(of_clients[i])) == 0) {
+                return error_set(err, TOOLRACK_E_INVALID,
+                                 "MCP server '%s' has ${%.*s...} where nothing is filled in; write "
+                                 "the value, and a secret in \"env\", where others do not see it",
+                                 server, (int)strcspn(at + 2, ":}"), at + 2);
+            }
         }
     }
-    return NULL;
+    return 0;
+}
+
+/* The next "${...}"; NULL: there is none that is closed. */
+static const char *find(const char *text, const char **ret_end) {
+    const char *at = strstr(text, "${");
+    *ret_end = at != NULL ? strchr(at, '}') : NULL;
+    return *ret_end != NULL ? at : NULL;
 }
 
 int mount_secrets_expand(struct secrets *secrets, const char *server, const char *text,
                          struct buf *out, struct toolrack_error *err) {
-    bool is_file;
     const char *end;
-    for (const char *at; (at = find(text, &is_file, &end)) != NULL; text = end + 1) {
+    for (const char *at; (at = find(text, &end)) != NULL; text = end + 1) {
+        bool is_file = strncmp(at, "${file:", 7) == 0;
+        if (!is_file && strncmp(at, "${env:", 6) != 0) {
+            return refuse_other(server, at, end, err);
+        }
         const char *begin = at + (is_file ? 7 : 6);
         CLEANUP(freep) char *name = strndup(begin, (size_t)(end - begin));
         if (name == NULL) {

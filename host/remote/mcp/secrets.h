@@ -27,10 +27,14 @@ CLEANUP_DEFINE(struct secrets, mount_secrets_destroy)
 /** Append a text in which those are replaced.
  * @param secrets  NULL: nothing is hidden
  * @param server  the name of the server, for messages
- * @return 0; TOOLRACK_E_INVALID: a variable is not set, or a file cannot be used; what to do;
+ * @return 0; TOOLRACK_E_INVALID: a variable is not set, a file cannot be used, or there
+ *         is a placeholder of other clients; what to do;
  *         TOOLRACK_E_NO_MEMORY. [any-thread] */
 int mount_secrets_expand(struct secrets *secrets, const char *server, const char *text,
                          struct buf *out, struct toolrack_error *err);
+/** Refuse a text in which nothing is replaced, such as an argument, that has a placeholder.
+ * @return 0; TOOLRACK_E_INVALID. [any-thread] */
+int mount_secrets_refuse(const char *server, const char *text, struct toolrack_error *err);
 /** Hide one more; copied. [any-thread] */
 void mount_secrets_add(struct secrets *secrets, const char *text, size_t length);
 /** Put '*' in place of each character of those in a text. NULL secrets: there are none.

@@ -8,7 +8,9 @@
 #include "base/clock.h"
 #include "base/json-write.h"
 #include "base/lock.h"
+#include "base/utf8.h"
 #include "remote/mcp/rate.h"
+#include "remote/mcp/secrets.h"
 
 /* A thread that waits for an answer; on its stack. */
 struct waiter {
@@ -31,6 +33,7 @@ struct session {
     atomic_uint_fast64_t numbers;
     const char *name;
     const struct log *log;
+    struct secrets *secrets; /* the options' */
     struct session_news *news;
     struct transport *transport;
     struct lock lock;
@@ -56,6 +59,7 @@ int mount_session_start(const struct session_options *options, struct session_ne
     atomic_init(&session->refs, 1);
     session->name = options->name;
     session->log = options->log;
+    session->secrets = options->secrets;
     session->news = news;
     lock_init(&session->lock);
     int code = options->open(options->user, &session->transport, err);
@@ -230,7 +234,10 @@ static void take_unasked(struct session *session, const struct message *message)
     if (message->kind == MESSAGE_NOTIFICATION) {
         const char *said = yyjson_get_str(yyjson_obj_get(message->params, "data"));
         if (strcmp(message->method, "notifications/message") == 0 && said != NULL) {
-            log_line(session->log, LOG_INFO, "mcp", "%s: %.500s", session->name, said);
+            char line[LOG_LINE_MAX];
+            utf8_copy(line, sizeof line, said);
+            mount_secrets_hide(session->secrets, line);
+            log_line(session->log, LOG_INFO, "mcp", "%s: %.500s", session->name, line);
         }
     } else if (message->kind == MESSAGE_REQUEST) {
         struct toolrack_error unsent;

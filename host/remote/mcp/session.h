@@ -58,6 +58,7 @@ struct session_wait {
 struct session_options {
     const char *name;
     const struct log *log;
+    struct secrets *secrets; /* hidden in what it says; NULL: none */
     /** Open a transport. @return 0; TOOLRACK_E_IO; TOOLRACK_E_NO_MEMORY */
     int (*open)(const void *user, struct transport **ret, struct toolrack_error *err);
     const void *user;

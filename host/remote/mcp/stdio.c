@@ -19,9 +19,11 @@
 #include "remote/mcp/rate.h"
 #include "worker/spawn.h"
 
-#define READ_SIZE       65536u
+#define READ_SIZE         65536u
 /* Most bytes read of its errors at a time: who writes them without end leaves time for others. */
-#define READ_ERRORS_MAX 65536
+#define READ_ERRORS_MAX   65536
+/* So many lines after one that names an error may belong to it. */
+#define FAILURE_LINES_MAX 40u
 
 struct stdio {
     struct transport base;
@@ -43,6 +45,9 @@ struct stdio {
     size_t line_length;
     struct rate lines;
     char last[LOG_LINE_MAX];
+    char failure[LOG_LINE_MAX]; /* the last that names an error, while it is not long ago */
+    unsigned since;             /* lines after that */
+    struct secrets *secrets;
 };
 
 /* ------------------------------------------------------------------- start */
@@ -129,10 +134,24 @@ static pid_t group(const struct transport *transport) {
 
 /* ------------------------------------------------------------------ errors */
 
+/* Engines print what went wrong, where, and then something about themselves. */
+static bool names_error(const char *line) {
+    return line[0] != ' ' && line[0] != '\t' &&
+           (strstr(line, "rror") != NULL || strstr(line, "xception") != NULL ||
+            strstr(line, "panicked") != NULL);
+}
+
 static void log_error_line(struct stdio *io) {
     io->line[io->line_length] = '\0';
     utf8_copy(io->last, sizeof io->last, io->line);
     utf8_make_line(io->last);
+    mount_secrets_hide(io->secrets, io->last);
+    if (names_error(io->last)) {
+        memcpy(io->failure, io->last, sizeof io->failure);
+        io->since = 0;
+    } else if (++io->since > FAILURE_LINES_MAX) {
+        io->failure[0] = '\0';
+    }
     io->line_length = 0;
     enum rate_verdict verdict = rate_judge(&io->lines, RATE_LINES_MAX);
     if (verdict == RATE_PASSES) {
@@ -185,8 +204,10 @@ static void say_end(struct stdio *io, char *ret, size_t room, int *ret_signal) {
                        strsignal(io->end.si_status));
     }
     size_t length = strlen(ret);
+    bool has_more = io->failure[0] != '\0' && io->since > 0;
     if (io->last[0] != '\0' && length < room) {
-        (void)snprintf(ret + length, room - length, "; it last wrote: %s", io->last);
+        (void)snprintf(ret + length, room - length, "%s%.400s; it last wrote: %.600s",
+                       has_more ? "; it wrote: " : "", has_more ? io->failure : "", io->last);
     }
 }
 
@@ -340,6 +361,7 @@ int stdio_start(const struct stdio_options *options, struct transport **ret,
     *io = (struct stdio){.base.calls = &calls,
                          .name = options->name,
                          .log = options->log,
+                         .secrets = options->secrets,
                          .process = PROCESS_NONE,
                          .input = -1,
                          .output = -1,

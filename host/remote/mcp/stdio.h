@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/log.h"
+#include "remote/mcp/secrets.h"
 #include "remote/mcp/transport.h"
 
 /* How long a server may take to end once its standard input is closed. */
@@ -12,13 +13,14 @@
 /* Most bytes that wait for the server to read them. */
 #define STDIO_UNSENT_MAX (64u * 1024 * 1024)
 
-/* All borrowed while it starts, but `name` and `log`: as long as the server. */
+/* All borrowed while it starts, but `name`, `log` and `secrets`: as long as the server. */
 struct stdio_options {
     const char *name;
     const char *launcher;     /* the worker program */
     char *const *arguments;   /* of launch.h, from its own name on; NULL-terminated */
     char *const *environment; /* NULL-terminated */
     const struct log *log;
+    struct secrets *secrets; /* hidden in what it writes; NULL: none */
 };
 
 /** Start it.
