@@ -3,6 +3,7 @@
 
 #include "api/builtin.h"
 #include "api/check.h"
+#include "api/hosts.h"
 #include "api/models.h"
 #include "api/mounts.h"
 #include "api/plan-tool.h"
@@ -202,6 +203,32 @@ static void take_plan(void *user, const char *name, const char *pointer, const c
     add_finding(starting, &finding);
 }
 
+/* A server of "mcpServers" that would be refused. */
+static void take_mount(void *user, const char *name, const char *why) {
+    struct starting *starting = user;
+    struct toolrack_finding finding = {.severity = TOOLRACK_SEVERITY_ERROR, .rule = "config-mcp"};
+    char pointer[JSON_POINTER_MAX] = "/mcpServers";
+    json_pointer_add(pointer, name);
+    finding.pointer = arena_copy(&starting->findings->arena, pointer, strlen(pointer));
+    config_place(starting->config, pointer, &finding.line, &finding.column);
+    add_words(starting, &finding, why);
+}
+
+/* "nats" with which no server can be joined. */
+static int check_hosts(struct starting *starting, struct toolrack *host,
+                       struct toolrack_error *err) {
+    struct toolrack_error why;
+    struct toolrack_finding finding = {
+            .severity = TOOLRACK_SEVERITY_ERROR, .rule = "config-nats", .pointer = "/nats"};
+    int code = hosts_check(host, &why);
+    if (code < 0 && code != TOOLRACK_E_NO_MEMORY) {
+        config_place(starting->config, finding.pointer, &finding.line, &finding.column);
+        add_words(starting, &finding, why.message);
+        code = 0;
+    }
+    return code < 0 ? error_oom(err) : 0;
+}
+
 static int check_allowances(struct starting *starting, struct toolrack *host,
                             struct toolrack_error *err) {
     CLEANUP(toolrack_tools_freep) struct toolrack_tools *tools = NULL;
@@ -393,6 +420,8 @@ static int check_start(const char *file, const struct toolrack_check_options *ch
         code = code < 0 ? code : check_allowances(&starting, host, err);
         code = code < 0 ? code : check_tolerances(&starting, host, err);
         code = code < 0 ? code : models_check(host, take_model, &starting, err);
+        code = code < 0 ? code : mounts_check(host, take_mount, &starting, err);
+        code = code < 0 ? code : check_hosts(&starting, host, err);
         code = code < 0 ? code : plan_tools_check(host, take_plan, &starting, err);
         serving_names(host, take_name, &starting);
         if (checking->more != NULL) {

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "registry/text.h"
+#include "remote/nats/access.h"
 #include "remote/nats/member.h"
 
 CLEANUP_DEFINE(struct toolrack_tools, toolrack_tools_free)
@@ -335,6 +336,26 @@ int toolrack_join(struct toolrack *host, const struct toolrack_join_options *opt
     }
     member_changed(joined->member); /* what has changed before it was listened */
     return 0;
+}
+
+int hosts_check(struct toolrack *host, struct toolrack_error *err) {
+    struct toolrack_join_options given = TOOLRACK_JOIN_OPTIONS_INIT;
+    struct joined configured = {.host = host};
+    if (config_nats(host->config) == NULL) {
+        return 0;
+    }
+    arena_init(&configured.arena, NULL, 0);
+    int code = add_configured(&configured, &given)
+                       ? access_check(&(struct access_options){.url = given.url,
+                                                               .credentials = given.credentials,
+                                                               .nkey = given.nkey,
+                                                               .ca = given.ca,
+                                                               .certificate = given.certificate,
+                                                               .key = given.key},
+                                      err)
+                       : error_oom(err);
+    arena_finish(&configured.arena);
+    return code;
 }
 
 bool toolrack_joins(struct toolrack *host) {

@@ -12,6 +12,10 @@ void joined_describe(struct toolrack *host, yyjson_mut_doc *doc, yyjson_mut_val 
 /** Release what calls of tools of other hosts may have used: once none runs. NULL is ignored. */
 void joined_destroy(struct joined *joined);
 
+/** Whether a server can be joined with "nats" of the configuration, as far as that can be known
+ * without it; the error says what to do. */
+int hosts_check(struct toolrack *host, struct toolrack_error *err);
+
 struct member;
 
 /** The membership that is not left, borrowed; NULL: there is none. */

@@ -221,6 +221,23 @@ static int open_one(struct server *server, struct toolrack_error *err) {
     return exchange(server, desc, err);
 }
 
+/* Whether the id of a server's plugin is one, and has a name of the server in it. */
+static bool is_name(const char *id) {
+    return name_valid_id(id) && strcmp(id, MOUNT_ID_PREFIX) != 0;
+}
+
+static int refuse_name(const char *name, struct toolrack_error *err) {
+    return error_set(err, TOOLRACK_E_INVALID,
+                     "\"%.100s\" is no name of an MCP server; give it one of 1 to 60 letters, "
+                     "digits, '_', '.' and '-'",
+                     name);
+}
+
+static bool is_off(yyjson_val *server) {
+    return yyjson_is_false(yyjson_obj_get(server, "enabled")) ||
+           yyjson_is_true(yyjson_obj_get(server, "disabled"));
+}
+
 /* @return 0; TOOLRACK_E_NO_MEMORY. What is wrong with the value refuses the server. */
 static int add(struct mounts *mounts, const char *name, yyjson_val *value,
                struct toolrack_error *err) {
@@ -230,11 +247,8 @@ static int add(struct mounts *mounts, const char *name, yyjson_val *value,
     if (server == NULL || id.failed) {
         return error_oom(err);
     }
-    if (!name_valid_id(id.data)) {
-        server->code = error_set(&server->why, TOOLRACK_E_INVALID,
-                                 "the name of an MCP server is up to 60 letters, digits, '_', '.' "
-                                 "and '-'; \"%.100s\" is not",
-                                 name);
+    if (!is_name(id.data)) {
+        server->code = refuse_name(name, &server->why);
     } else if (server->code == 0) {
         server->has_thread = thread_start(&server->thread, describe, server) == 0;
         if (!server->has_thread) {
@@ -251,9 +265,7 @@ static int open_all(struct mounts *mounts, yyjson_val *servers, struct toolrack_
     yyjson_val *key;
     yyjson_val *value;
     yyjson_obj_foreach (servers, at, count, key, value) {
-        bool is_off = yyjson_is_false(yyjson_obj_get(value, "enabled")) ||
-                      yyjson_is_true(yyjson_obj_get(value, "disabled"));
-        if (code == 0 && !is_off) {
+        if (code == 0 && !is_off(value)) {
             code = add(mounts, yyjson_get_str(key), value, err);
         }
     }
@@ -263,6 +275,39 @@ static int open_all(struct mounts *mounts, yyjson_val *servers, struct toolrack_
         code = code < 0 ? code : opened;
     }
     return code;
+}
+
+int mounts_check(const struct toolrack *host,
+                 void (*take)(void *user, const char *name, const char *why), void *user,
+                 struct toolrack_error *err) {
+    size_t at;
+    size_t count;
+    yyjson_val *key;
+    yyjson_val *value;
+    yyjson_obj_foreach (config_mcp_servers(host->config), at, count, key, value) {
+        const char *name = yyjson_get_str(key);
+        CLEANUP(buf_finish) struct buf id = BUF_INIT;
+        CLEANUP(mount_destroyp) struct mount *mount = NULL;
+        struct toolrack_error why;
+        buf_printf(&id, MOUNT_ID_PREFIX "%s", name);
+        int code = id.failed           ? TOOLRACK_E_NO_MEMORY
+                   : !is_name(id.data) ? refuse_name(name, &why)
+                   : is_off(value)
+                           ? 0
+                           : mount_create(&(struct mount_options){.name = name,
+                                                                  .where = name,
+                                                                  .value = value,
+                                                                  .folder = host->places.kept_dir,
+                                                                  .log = &host->log},
+                                          &mount, &why);
+        if (code == TOOLRACK_E_NO_MEMORY) {
+            return error_oom(err);
+        }
+        if (code < 0) {
+            take(user, name, why.message);
+        }
+    }
+    return 0;
 }
 
 /* ---------------------------------------------------------- tools of the configuration */

@@ -18,6 +18,12 @@ int mounts_open(struct toolrack *host, struct toolrack_error *err);
 /** Make a tool that is defined with an implementation of type "mcp", before mounts_open(). Servers
  * that are described alike are one. */
 definition_make_remote mounts_make_tool;
+/** Tell of each server of "mcpServers" that would be refused before it is started, with why and
+ * what to do.
+ * @return 0; TOOLRACK_E_NO_MEMORY. */
+int mounts_check(const struct toolrack *host,
+                 void (*take)(void *user, const char *name, const char *why), void *user,
+                 struct toolrack_error *err);
 /** Nothing is registered any more. NULL is ignored, as in the next. */
 void mounts_stop(struct mounts *mounts);
 /** End the servers; no call runs. */

@@ -110,6 +110,46 @@ static void what_is_allowed_to_a_function_counts_from_the_next_start(void **stat
     EXPECT_JSON(WITH("disallow", "lookup", "env:HOME", "--json"), 0, "/at_start", "true");
 }
 
+/* What a server of MCP, or the server that joins hosts, would be refused for. */
+static void check_finds_servers_that_cannot_be_used(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *finding;
+    } cases[] = {
+            {"{\"mcpServers\":\n{\"a\": {}}}",
+             "config-mcp: line 2, column 7: *neither \"command\"*"},
+            {"{\"mcpServers\": {\"a\": {\"command\": \"a\", \"url\": \"http://a\"}}}",
+             "config-mcp: *has no meaning beside \"url\"*"},
+            {"{\"mcpServers\": {\"\": {\"command\": \"a\"}}}", "config-mcp: *is no name of*"},
+            {"{\"mcpServers\": {\"a b\": {\"command\": \"a\"}}}", "config-mcp: *is no name of*"},
+            {"{\"mcpServers\": {\"a\": {\"command\": \"a\", \"env\": {\"A\": \"${input:k}\"}}}}",
+             "config-mcp: *which only another client fills in*"},
+            {"{\"mcpServers\": {\"a\": {\"type\": \"sse\", \"url\": \"http://127.0.0.1:1\"}}}",
+             "config-mcp: *\"type\": \"http\"*"},
+            {"{\"servers\": {}}", "config-key: *did you mean \"mcpServers\"*"},
+            {"{\"nats\": {\"url\": \"http://a\"}}", "config-nats: *begins with \"http://\"*"},
+            {"{\"nats\":\n{\"ca\": \"/nowhere/ca\"}}",
+             "config-nats: line 2, *cannot read /nowhere/ca*"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char pattern[256];
+        (void)snprintf(pattern, sizeof pattern, "wrong.json: *error %s", cases[i].finding);
+        e2e_write("wrong.json", cases[i].text);
+        struct run run = RUN_WITH({.bare = true}, "check", "wrong.json");
+        assert_int_equal(run.exit, 1);
+        EXPECT_MATCH(run.out, pattern);
+        run_finish(&run);
+    }
+    e2e_write("right.json",
+              "{\"mcpServers\": {\"off\": {\"disabled\": true},\n"
+              "\"cline\": {\"type\": \"streamableHttp\", \"url\": \"http://127.0.0.1:1/mcp\", "
+              "\"disabled\": false, \"autoApprove\": []}},\n"
+              "\"nats\": {\"url\": \"nats://127.0.0.1:1\"}}\n");
+    EXPECT(RUN_WITH({.bare = true}, "check", "right.json"), 0,
+           "right.json: configuration, 0 tools, no problems found\n", NULL);
+}
+
 /* What the start only warns of, or never notices. */
 static void check_finds_what_has_no_effect(void **state) {
     (void)state;
@@ -602,6 +642,7 @@ int main(void) {
             TEST(defined_tools_are_tools_like_any_other),
             TEST(a_function_of_a_library_is_a_tool),
             TEST(a_library_that_is_missing_is_known_after_the_command),
+            TEST(check_finds_servers_that_cannot_be_used),
             TEST(check_finds_what_has_no_effect),
             TEST(keys_that_others_may_write_are_refused),
             TEST(check_finds_what_cannot_be_served),
