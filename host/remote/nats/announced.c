@@ -1,9 +1,12 @@
-/* announced.c - the tools of this host as the others see them, and their pages. */
+/* announced.c - this host as the others see it: its announcements, its tools, and their pages. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/json-string.h"
 #include "base/json.h"
 #include "remote/nats/parts.h"
 
@@ -168,7 +171,7 @@ static void send_page(struct member *member, const char *reply, const struct buf
     nats.Msg_Destroy(message);
 }
 
-void announced_answer(struct member *member, natsMsg *message) {
+static void answer(struct member *member, natsMsg *message) {
     CLEANUP(arena_finish) struct arena arena;
     CLEANUP(buf_finish) struct buf page = BUF_INIT;
     CLEANUP(announced_unrefp) struct announced *catalogue = announced_get(member);
@@ -184,4 +187,108 @@ void announced_answer(struct member *member, natsMsg *message) {
     if (!page.failed) {
         send_page(member, reply, &page);
     }
+}
+
+void announced_asked(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
+                     void *user) {
+    (void)connection;
+    (void)subscription;
+    answer(user, message);
+    nats.Msg_Destroy(message);
+}
+
+/* ------------------------------------------------------------ announcements */
+
+static void add_string(struct buf *out, const char *name, const char *text) {
+    buf_printf(out, ",\"%s\":", name);
+    if (!buf_add_json_text(out, text, strlen(text))) {
+        buf_add_text(out, "\"\"");
+    }
+}
+
+/* An announcement is signed, with a number: an older one is none. */
+static void publish_signed(struct member *member, const char *subject, const struct buf *data) {
+    char number[24];
+    char signature[KEY_SIGNATURE_ROOM];
+    natsMsg *message = NULL;
+    (void)snprintf(number, sizeof number, "%llu",
+                   (unsigned long long)atomic_fetch_add(&member->announcements, 1) + 1);
+    const struct key_statement statement = {.purpose = "announcement",
+                                            .group = member->group_token,
+                                            .instance = member->instance,
+                                            .time = "",
+                                            .nonce = number,
+                                            .data = data->data,
+                                            .length = data->length};
+    if (!data->failed &&
+        nats.Msg_Create(&message, subject, NULL, data->data, (int)data->length) == NATS_OK) {
+        key_sign(member->key, &statement, signature);
+        if (nats.MsgHeader_Set(message, HEADER_NONCE, number) == NATS_OK &&
+            nats.MsgHeader_Set(message, HEADER_SIGNATURE, signature) == NATS_OK) {
+            (void)nats.Connection_PublishMsg(member->connection, message);
+        }
+    }
+    nats.Msg_Destroy(message);
+}
+
+void announced_tell(struct member *member, bool leaving) {
+    CLEANUP(buf_finish) struct buf out = BUF_INIT;
+    CLEANUP(announced_unrefp) struct announced *catalogue = announced_get(member);
+    char subject[SUBJECT_ROOM];
+    if (!member->options.serves || catalogue == NULL) {
+        return;
+    }
+    buf_printf(&out, "{\"v\":%d,\"instance\":\"%s\"", SUBJECT_VERSION, member->instance);
+    add_string(&out, "name", member->options.name);
+    add_string(&out, "key", key_public(member->key));
+    add_string(&out, "version", toolrack_version());
+    add_string(&out, "digest", catalogue->digest);
+    buf_printf(&out, ",\"running\":%u,\"tools\":%zu,\"time_ms\":%lld%s}",
+               member->options.running(member->options.user), catalogue->count,
+               (long long)clock_wall_ms(), leaving ? ",\"leaving\":true" : "");
+    publish_signed(member, member_subject(member, subject, "announce.%s", member->instance), &out);
+}
+
+void announced_greeted(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
+                       void *user) {
+    (void)connection;
+    (void)subscription;
+    announced_tell(user, false);
+    nats.Msg_Destroy(message);
+}
+
+void announced_renew(struct member *member) {
+    struct announced *made = NULL;
+    struct toolrack_error err;
+    if (announced_make(member, &made, &err) < 0) {
+        log_line(member->options.log, LOG_WARNING, "nats",
+                 "the tools of this host cannot be announced: %s", err.message);
+        return;
+    }
+    (void)pthread_mutex_lock(&member->lock);
+    struct announced *old = member->catalogue;
+    member->catalogue = made;
+    (void)pthread_mutex_unlock(&member->lock);
+    bool is_same = old != NULL && strcmp(old->digest, made->digest) == 0;
+    announced_unref(old);
+    micro_update(member, made);
+    if (!is_same) {
+        announced_tell(member, false);
+    }
+}
+
+void member_describe(struct member *member, struct buf *out) {
+    buf_printf(out, "[{\"self\":true,\"instance\":\"%s\"", member->instance);
+    add_string(out, "name", member->options.name);
+    add_string(out, "key", key_public(member->key));
+    add_string(out, "version", toolrack_version());
+    CLEANUP(announced_unrefp) struct announced *catalogue = announced_get(member);
+    buf_printf(out,
+               ",\"trusted\":true,\"state\":\"%s\",\"running\":%u,\"tools\":%zu,\"latency_us\":0,"
+               "\"clock_ms\":0}",
+               atomic_load(&member->connected) ? "here" : "silent",
+               member->options.running(member->options.user),
+               catalogue != NULL ? catalogue->count : 0);
+    peers_describe(member, out);
+    buf_add_char(out, ']');
 }

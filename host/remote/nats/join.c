@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/command.h"
 #include "base/error.h"
-#include "base/json-string.h"
 #include "base/thread.h"
 #include "remote/nats/access.h"
 #include "remote/nats/nkey.h"
@@ -143,73 +142,7 @@ void member_wake(struct member *member) {
     (void)pthread_cond_broadcast(&member->changed);
 }
 
-/* ------------------------------------------------------------ announcements */
-
-static void add_string(struct buf *out, const char *name, const char *text) {
-    buf_printf(out, ",\"%s\":", name);
-    if (!buf_add_json_text(out, text, strlen(text))) {
-        buf_add_text(out, "\"\"");
-    }
-}
-
-/* An announcement is signed, with a number: an older one is none. */
-static void publish_signed(struct member *member, const char *subject, const struct buf *data) {
-    char number[24];
-    char signature[KEY_SIGNATURE_ROOM];
-    natsMsg *message = NULL;
-    (void)snprintf(number, sizeof number, "%llu",
-                   (unsigned long long)atomic_fetch_add(&member->announcements, 1) + 1);
-    const struct key_statement statement = {.purpose = "announcement",
-                                            .group = member->group_token,
-                                            .instance = member->instance,
-                                            .time = "",
-                                            .nonce = number,
-                                            .data = data->data,
-                                            .length = data->length};
-    if (!data->failed &&
-        nats.Msg_Create(&message, subject, NULL, data->data, (int)data->length) == NATS_OK) {
-        key_sign(member->key, &statement, signature);
-        if (nats.MsgHeader_Set(message, HEADER_NONCE, number) == NATS_OK &&
-            nats.MsgHeader_Set(message, HEADER_SIGNATURE, signature) == NATS_OK) {
-            (void)nats.Connection_PublishMsg(member->connection, message);
-        }
-    }
-    nats.Msg_Destroy(message);
-}
-
-static void announce(struct member *member, bool leaving) {
-    CLEANUP(buf_finish) struct buf out = BUF_INIT;
-    CLEANUP(announced_unrefp) struct announced *catalogue = announced_get(member);
-    char subject[SUBJECT_ROOM];
-    if (!member->options.serves || catalogue == NULL) {
-        return;
-    }
-    buf_printf(&out, "{\"v\":%d,\"instance\":\"%s\"", SUBJECT_VERSION, member->instance);
-    add_string(&out, "name", member->options.name);
-    add_string(&out, "key", key_public(member->key));
-    add_string(&out, "version", toolrack_version());
-    add_string(&out, "digest", catalogue->digest);
-    buf_printf(&out, ",\"running\":%u,\"tools\":%zu,\"time_ms\":%lld%s}",
-               member->options.running(member->options.user), catalogue->count,
-               (long long)clock_wall_ms(), leaving ? ",\"leaving\":true" : "");
-    publish_signed(member, member_subject(member, subject, "announce.%s", member->instance), &out);
-}
-
-static void greeted(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
-                    void *user) {
-    (void)connection;
-    (void)subscription;
-    announce(user, false);
-    nats.Msg_Destroy(message);
-}
-
-static void asked_for_tools(natsConnection *connection, natsSubscription *subscription,
-                            natsMsg *message, void *user) {
-    (void)connection;
-    (void)subscription;
-    announced_answer(user, message);
-    nats.Msg_Destroy(message);
-}
+/* ------------------------------------------------------------------ greeting */
 
 static void was_probed(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
                        void *user) {
@@ -233,27 +166,6 @@ static void greet(struct member *member) {
 
 /* ------------------------------------------------------------------ thread */
 
-/* The tools of this host anew. */
-static void renew_catalogue(struct member *member) {
-    struct announced *made = NULL;
-    struct toolrack_error err;
-    if (announced_make(member, &made, &err) < 0) {
-        log_line(member->options.log, LOG_WARNING, "nats",
-                 "the tools of this host cannot be announced: %s", err.message);
-        return;
-    }
-    (void)pthread_mutex_lock(&member->lock);
-    struct announced *old = member->catalogue;
-    member->catalogue = made;
-    (void)pthread_mutex_unlock(&member->lock);
-    bool is_same = old != NULL && strcmp(old->digest, made->digest) == 0;
-    announced_unref(old);
-    micro_update(member, made);
-    if (!is_same) {
-        announce(member, false);
-    }
-}
-
 /* Announces this host and probes the others at each beat, whatever the other thread waits for. */
 static void *beat(void *user) {
     struct member *member = user;
@@ -267,7 +179,7 @@ static void *beat(void *user) {
             continue;
         }
         (void)pthread_mutex_unlock(&member->lock);
-        announce(member, false);
+        announced_tell(member, false);
         peers_watch(member);
         beat_at_ns = clock_now_ns() + beat_ns;
         (void)pthread_mutex_lock(&member->lock);
@@ -292,7 +204,7 @@ static void *work(void *user) {
         member->wants = false;
         (void)pthread_mutex_unlock(&member->lock);
         if (is_dirty && member->options.serves) {
-            renew_catalogue(member);
+            announced_renew(member);
             remote_tools_retry(member);
         }
         if (wants) {
@@ -345,7 +257,7 @@ static void reconnected(natsConnection *connection, void *user) {
     atomic_store(&member->connected, true);
     log_line(member->options.log, LOG_INFO, "nats", "connected to the NATS server again");
     greet(member);
-    announce(member, false);
+    announced_tell(member, false);
     agreement_reread(member->agreement);
 }
 
@@ -469,12 +381,9 @@ static int subscribe_all(struct member *member, struct toolrack_error *err) {
         natsMsgHandler handle;
         bool is_server; /* only of one that serves */
     } wanted[] = {
-            {"hello", greeted, true},
-            {"host.%s.tools", asked_for_tools, true},
-            {"host.%s.call", incoming_call, true},
-            {"host.%s.control", incoming_control, true},
-            {"host.%s.probe", was_probed, true},
-            {"host.%s.order", order_received, true},
+            {"hello", announced_greeted, true},     {"host.%s.tools", announced_asked, true},
+            {"host.%s.call", incoming_call, true},  {"host.%s.control", incoming_control, true},
+            {"host.%s.probe", was_probed, true},    {"host.%s.order", order_received, true},
             {"announce.*", peers_announced, false},
     };
     char subject[SUBJECT_ROOM];
@@ -554,7 +463,7 @@ static int start(struct member *member, struct toolrack_error *err) {
         return code;
     }
     if (member->options.serves) {
-        renew_catalogue(member);
+        announced_renew(member);
     }
     /* It sees itself which thread it is as soon as it registers a tool. */
     (void)pthread_mutex_lock(&member->lock);
@@ -622,7 +531,7 @@ void member_leave(struct member *member) {
     }
     if (member->runs) {
         (void)pthread_join(member->thread, NULL);
-        announce(member, true);
+        announced_tell(member, true);
     }
     remote_tools_stop(member);
     incoming_stop(member);
@@ -660,7 +569,7 @@ void member_destroy(struct member *member) {
     free(member);
 }
 
-/* ---------------------------------------------------------------- describe */
+/* ------------------------------------------------------------------ gather */
 
 void member_gather(struct member *member, unsigned wait_ms) {
     const struct timespec until =
@@ -673,20 +582,4 @@ void member_gather(struct member *member, unsigned wait_ms) {
         waited = pthread_cond_timedwait(&member->changed, &member->lock, &until);
     }
     (void)pthread_mutex_unlock(&member->lock);
-}
-
-void member_describe(struct member *member, struct buf *out) {
-    buf_printf(out, "[{\"self\":true,\"instance\":\"%s\"", member->instance);
-    add_string(out, "name", member->options.name);
-    add_string(out, "key", key_public(member->key));
-    add_string(out, "version", toolrack_version());
-    CLEANUP(announced_unrefp) struct announced *catalogue = announced_get(member);
-    buf_printf(out,
-               ",\"trusted\":true,\"state\":\"%s\",\"running\":%u,\"tools\":%zu,\"latency_us\":0,"
-               "\"clock_ms\":0}",
-               atomic_load(&member->connected) ? "here" : "silent",
-               member->options.running(member->options.user),
-               catalogue != NULL ? catalogue->count : 0);
-    peers_describe(member, out);
-    buf_add_char(out, ']');
 }

@@ -1,7 +1,7 @@
 /* parts.h - the parts of a member, for its files.
  *
  *   join.c       joining and leaving, the threads, subjects
- *   announced.c  the tools of this host as the others see them
+ *   announced.c  this host and its tools as the others see them
  *   incoming.c   calls of others
  *   micro.c      the same as a micro service of NATS, for any client
  *   peers.c      the other hosts (peer.h)
@@ -175,7 +175,15 @@ struct announced *announced_get(struct member *member);
 const struct own_tool *announced_find(const struct announced *catalogue, const char *name,
                                       const char *version);
 /** Answer a request for a page of the tools. */
-void announced_answer(struct member *member, natsMsg *message);
+void announced_asked(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
+                     void *member);
+/** Announce this host, if it serves. */
+void announced_tell(struct member *member, bool leaving);
+/** The same, as another host greets. */
+void announced_greeted(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
+                       void *member);
+/** Take the tools of this host as they are now; announce them if they have changed. */
+void announced_renew(struct member *member);
 
 /* ---- incoming.c */
 
