@@ -26,7 +26,7 @@ struct work {
     const struct model_type *types[MODEL_PARAMS_MAX]; /* of the parameters, as they are seen here */
     uint32_t length_at[MODEL_PARAMS_MAX]; /* of a buffer: the parameter that is its length */
     uint32_t length_of[MODEL_PARAMS_MAX];
-    bool writes;    /* an argument is, or may be, written */
+    bool writes; /* an argument is, or may be, written */
     size_t undecided;
     const char *reason; /* why the function cannot be a tool */
     struct toolrack_error *err;
