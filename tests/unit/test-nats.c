@@ -177,7 +177,8 @@ static void note_event(void *user, const struct toolrack_event *event) {
 
 static bool
         is_forgery_told; /* of a host whose tools are signed by another key; guarded by `lock` */
-static bool is_stranger_told; /* likewise, that a message about a call is by nobody */
+static unsigned refused_orders; /* likewise, lines about them */
+static bool is_stranger_told;   /* likewise, that a message about a call is by nobody */
 
 static struct timespec patience(void) {
     return clock_timespec(clock_now_ns() + (uint64_t)PATIENCE_MS * CLOCK_NS_PER_MS);
@@ -209,6 +210,7 @@ static void show_line(void *user, enum toolrack_log_level level, const char *sou
     is_forgery_told = is_forgery_told ||
                       strstr(line, "the signature of its tools is wrong") != NULL ||
                       strstr(line, "are not signed by the key that it announces") != NULL;
+    refused_orders += strstr(line, "an order was refused") != NULL;
     is_stranger_told = is_stranger_told || strstr(line, "was not sent by the host back") != NULL;
     (void)pthread_cond_broadcast(&changed);
     (void)pthread_mutex_unlock(&lock);
@@ -265,6 +267,7 @@ static int open_hosts(void **state) {
     atomic_store(&cancelled, false);
     atomic_store(&ran, 0);
     is_forgery_told = is_stranger_told = false;
+    refused_orders = 0;
     front = open_host();
     server_host = open_host();
     assert_int_equal(toolrack_register(server_host, &plugin, NULL, &err), 0);
@@ -1072,6 +1075,31 @@ static void test_deputy(void **state) {
     played_die(&spy);
 }
 
+/* Who sends many wrong messages does not fill the log: 100 lines a minute, and the test may see the
+ * end of one minute and the begin of the next. */
+static void test_many_warnings(void **state) {
+    (void)state;
+    struct played spy;
+    char subject[160];
+    char code[64];
+    char told[64];
+    join_both(false);
+    played_connect(&spy);
+    yyjson_doc *doc = hosts_of(server_host);
+    (void)snprintf(subject, sizeof subject, "toolrack.1.test=2E%u.host.%s.order", group_number,
+                   yyjson_get_str(json_at(yyjson_doc_get_root(doc), "0/instance")));
+    yyjson_doc_free(doc);
+    for (unsigned i = 0; i < 500; i++) {
+        ask_raw(&spy, subject, "{}", NULL, code, told, sizeof code);
+        assert_string_equal(code, "PermissionDenied");
+    }
+    (void)pthread_mutex_lock(&lock);
+    unsigned lines = refused_orders;
+    (void)pthread_mutex_unlock(&lock);
+    assert_in_range(lines, 1, 200);
+    played_die(&spy);
+}
+
 /* What is no call is an error, and the host goes on. */
 static void test_garbage(void **state) {
     (void)state;
@@ -1184,8 +1212,8 @@ int main(void) {
             JOINED(test_death),        JOINED(test_retry),           JOINED(test_announcement),
             JOINED(test_forged_tools), JOINED(test_permission),      JOINED(test_replay),
             JOINED(test_garbage),      JOINED(test_forged_messages), JOINED(test_micro),
-            JOINED(test_blocking),     JOINED(test_deputy),          JOINED(test_control),
-            JOINED(test_stolen_pages),
+            JOINED(test_blocking),     JOINED(test_many_warnings),   JOINED(test_deputy),
+            JOINED(test_control),      JOINED(test_stolen_pages),
     };
     clock_cond_init(&changed);
     return cmocka_run_group_tests(tests, start_server, stop_server);

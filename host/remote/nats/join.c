@@ -121,6 +121,26 @@ struct host_terms member_terms(const struct member *member, const char *public) 
     return terms;
 }
 
+bool member_may_warn(struct member *member) {
+    uint64_t minute = clock_now_ns() / (60 * CLOCK_NS_PER_S);
+    uint64_t left_out = 0;
+    (void)pthread_mutex_lock(&member->warn_lock);
+    if (member->warn_minute != minute) {
+        left_out = member->warnings > MEMBER_LINES_MAX ? member->warnings - MEMBER_LINES_MAX : 0;
+        member->warn_minute = minute;
+        member->warnings = 0;
+    }
+    bool may = ++member->warnings <= MEMBER_LINES_MAX;
+    (void)pthread_mutex_unlock(&member->warn_lock);
+    if (left_out > 0) {
+        log_line(member->options.log, LOG_WARNING, "nats",
+                 "%llu more warnings about other hosts were left out; somebody may send many wrong "
+                 "messages to the subjects of the group %s",
+                 (unsigned long long)left_out, member->options.group);
+    }
+    return may;
+}
+
 const char *member_header(natsMsg *message, const char *name) {
     const char *value = NULL;
     return nats.MsgHeader_Get(message, name, &value) == NATS_OK && value != NULL ? value : "";
@@ -493,6 +513,7 @@ int member_join(const struct member_options *options, struct member **ret,
     }
     member->options = *options;
     (void)pthread_mutex_init(&member->lock, NULL);
+    (void)pthread_mutex_init(&member->warn_lock, NULL);
     clock_cond_init(&member->changed);
     code = key_open(options->key_folder, &member->key, err);
     code = code < 0 ? code : fill(member, err);
@@ -566,6 +587,7 @@ void member_destroy(struct member *member) {
     free(member->inbox);
     (void)pthread_cond_destroy(&member->changed);
     (void)pthread_mutex_destroy(&member->lock);
+    (void)pthread_mutex_destroy(&member->warn_lock);
     free(member);
 }
 

@@ -29,6 +29,8 @@ struct message_order;
  * publish can be as many hosts as he likes. */
 #define MEMBER_UNKNOWN_TOOLS_MAX 65536u
 #define MEMBER_UNKNOWN_SIZE_MAX  (64u * 1024 * 1024)
+/* Most lines of the log in a minute about what others do wrong. */
+#define MEMBER_LINES_MAX         100u
 /* Most calls of other hosts that are under way here. */
 #define MEMBER_CALLS_MAX         4096u
 

@@ -256,8 +256,10 @@ void order_received(natsConnection *connection, natsSubscription *subscription, 
     int code = has_reply ? take(member, message, &err) : TOOLRACK_E_INVALID;
     if (code < 0) {
         if (has_reply) {
-            log_line(member->options.log, LOG_WARNING, "nats", "an order was refused: %s",
-                     err.message);
+            if (member_may_warn(member)) {
+                log_line(member->options.log, LOG_WARNING, "nats", "an order was refused: %s",
+                         err.message);
+            }
             answer(member, message, code, NULL, &err);
         }
         nats.Msg_Destroy(message);

@@ -368,7 +368,7 @@ static enum ending run_on(struct tr_call *call, const struct remote_tool *tool,
             } else if (proof_check(member, "event", pick->instance, pick->key, inbox, message)) {
                 is_last = take(call, tool, pick, inbox, message);
                 ending = is_last ? ENDED : ending;
-            } else {
+            } else if (member_may_warn(member)) {
                 log_line(member->options.log, LOG_WARNING, "nats",
                          "a message about a call of %s was not sent by the host %s that runs it; "
                          "it is ignored",

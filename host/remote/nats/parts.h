@@ -126,6 +126,10 @@ struct member {
     char micro_started[32]; /* when it joined, as RFC 3339 */
 
     struct agreement *agreement; /* NULL: nothing is shared */
+
+    pthread_mutex_t warn_lock; /* for the next; others may be held */
+    uint64_t warn_minute;      /* of the clock, in which these warnings came: */
+    uint64_t warnings;
 };
 
 /* On what terms a host has tools here: by its key alone, which its signature proves. */
@@ -156,6 +160,9 @@ bool member_trusts(const struct member *member, const char *public);
 struct host_terms member_terms(const struct member *member, const char *public);
 /** Whether it trusts a key, or has it itself: a process of the same state folder does. */
 bool member_obeys(const struct member *member, const char *public);
+/** Whether a warning is logged whose cause others can repeat as they like: MEMBER_LINES_MAX of them
+ * a minute. How many were left out is logged afterwards. [any-thread] */
+bool member_may_warn(struct member *member);
 /** A header; "": there is none. */
 const char *member_header(natsMsg *message, const char *name);
 /** Where the answer to a request goes. NULL: the request names no subject, or one that is not for

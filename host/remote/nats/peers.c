@@ -230,9 +230,11 @@ static void collect_probed(struct member *member, struct buf *instances) {
     for (struct peer *peer = member->peers, *next; peer != NULL; peer = next) {
         next = peer->next;
         if (now_ns - peer->seen_ns > silent_ns) {
-            log_line(member->options.log, LOG_WARNING, "nats",
-                     "the host %s has been silent for %u ms; its tools are not called any more",
-                     peer->name, member->beat_ms * MEMBER_BEATS_SILENT);
+            if (member_may_warn(member)) {
+                log_line(member->options.log, LOG_WARNING, "nats",
+                         "the host %s has been silent for %u ms; its tools are not called any more",
+                         peer->name, member->beat_ms * MEMBER_BEATS_SILENT);
+            }
             peer_forget(member, peer);
         } else if (is_turn(member, peer, at++, now_ns)) {
             peer->probed_ns = peer->probed_ns != 0 ? peer->probed_ns : now_ns;

@@ -277,8 +277,10 @@ static void end_reading(struct reading *reading, int code, struct toolrack_error
     bool is_there = false;
     code = take_reading(reading, code, &is_there, name, err);
     if (is_there && code < 0) {
-        log_line(reading->member->options.log, LOG_WARNING, "nats", "the host %s: %s", name,
-                 err->message);
+        if (member_may_warn(reading->member)) {
+            log_line(reading->member->options.log, LOG_WARNING, "nats", "the host %s: %s", name,
+                     err->message);
+        }
     } else if (is_there) {
         register_tools(reading);
     }

@@ -218,8 +218,11 @@ void peer_set_tools(struct peer *peer, struct remote_tool *const *tools, size_t 
 
 /* ------------------------------------------------------------- registering */
 
-static void say_refused(const struct member *member, const struct remote_tool *tool, int code,
+static void say_refused(struct member *member, const struct remote_tool *tool, int code,
                         const char *why) {
+    if (code != TOOLRACK_E_EXISTS && !member_may_warn(member)) {
+        return;
+    }
     /* That this host has the tool itself is as it should be. */
     log_line(member->options.log, code == TOOLRACK_E_EXISTS ? LOG_INFO : LOG_WARNING, "nats",
              "the tool %s@%s of other hosts is not registered: %s", tool->name, tool->version, why);
