@@ -138,18 +138,45 @@ int share_carry_out(struct toolrack *host, const struct decision *decision,
     return error_set(err, TOOLRACK_E_INVALID, "the decision is of no kind");
 }
 
+/* Room for the value of a decision in words. */
+#define VALUE_ROOM 96u
+
+/* A value as a person says it: of "grant", when it ends. */
+static const char *describe_value(const struct decision *decision, char ret[VALUE_ROOM]) {
+    const char *value = decision->value;
+    char time[CLOCK_TEXT_ROOM];
+    if (decision->kind == STORE_SHARED_ENABLED) {
+        return value == NULL                ? "as configured"
+               : strcmp(value, "true") == 0 ? "enabled"
+                                            : "disabled";
+    }
+    if (decision->kind != STORE_SHARED_GRANT) {
+        (void)snprintf(ret, VALUE_ROOM, "%s %.64s", decision_kind_name(decision->kind),
+                       value != NULL ? value : "none");
+    } else if (value == NULL) {
+        return "revoked";
+    } else if (atoll(value) == 0) {
+        return "granted until it is revoked";
+    } else {
+        (void)snprintf(ret, VALUE_ROOM, "granted until %s", clock_wall_text(atoll(value), time));
+    }
+    return ret;
+}
+
 void share_note_overruled(struct toolrack *host, const struct decision *loser,
                           const struct decision *winner) {
     char who[STORE_WHO_SIZE];
     char by[STORE_WHO_SIZE];
     char why[3 * STORE_WHO_SIZE];
+    char lost[VALUE_ROOM];
+    char won[VALUE_ROOM];
     CLEANUP(freep) char *name = strndup(loser->selector, strcspn(loser->selector, "@"));
     CLEANUP(toolrack_tool_unrefp)
     struct toolrack_tool *tool = registry_get(host->registry, loser->selector);
     const char *version = strchr(loser->selector, '@');
-    (void)snprintf(why, sizeof why, "%s %s; at the same time it was %s by %s",
-                   decision_kind_name(loser->kind), loser->value != NULL ? loser->value : "none",
-                   winner->value != NULL ? winner->value : "none", describe_who(winner, by));
+    (void)snprintf(why, sizeof why, "%s; at the same time it was %s by %s",
+                   describe_value(loser, lost), describe_value(winner, won),
+                   describe_who(winner, by));
     permit_note(host->permit,
                 &(struct store_decision){.tool = name,
                                          .version = version != NULL ? version + 1 : NULL,

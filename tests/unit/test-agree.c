@@ -423,7 +423,7 @@ static void test_offline(void **state) {
     join_node(&nodes[C], ALL);
     AWAIT_ENABLED(A, "wipe", false);
     AWAIT_ENABLED(B, "wipe", false);
-    AWAIT_THAT(has_decision(&nodes[A], "overruled"));
+    AWAIT_THAT(has_decision(&nodes[A], "enabled; at the same time it was disabled by the host c"));
     AWAIT_THAT(has_decision(&nodes[C], "overruled"));
     assert_false(is_enabled(&nodes[C], "wipe"));
     set_enabled(&nodes[C], "wipe", true);
@@ -473,7 +473,9 @@ static void test_offline_denials(void **state) {
     AWAIT_THAT(call(&nodes[A], "wipe") == TOOLRACK_E_PERMISSION_DENIED &&
                call(&nodes[B], "wipe") == TOOLRACK_E_PERMISSION_DENIED);
     assert_int_equal(call(&nodes[C], "wipe"), TOOLRACK_E_PERMISSION_DENIED);
-    AWAIT_THAT(has_decision(&nodes[C], "overruled"));
+    AWAIT_THAT(has_decision(
+            &nodes[C],
+            "granted until it is revoked; at the same time it was revoked by the host c"));
 }
 
 /* A host that comes back is told what was decided meanwhile. */
