@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/name.h"
 #include "base/thread.h"
+#include "life/guard.h"
 #include "plugin/origin.h"
 #include "registry/document.h"
 #include "registry/tool.h"
@@ -81,6 +82,21 @@ static void take_start(void *user) {
     (void)pthread_cond_signal(&mounts->changed);
 }
 
+/* A foreign program has no mount namespace: what contains what is the host's is not granted. */
+static int judge_path(void *user, const char *path, bool writes, struct toolrack_error *err) {
+    const struct toolrack *host = ((struct server *)user)->mounts->host;
+    CLEANUP(arena_finish) struct arena scratch;
+    arena_init(&scratch, NULL, 0);
+    struct guard guard = {.arena = &scratch,
+                          .places = &host->places,
+                          .worker_program = life_worker_program(host->life),
+                          .config = host->config,
+                          .no_mounts = true};
+    const char *refusal = NULL;
+    int code = guard_grant(&guard, path, writes, &refusal, err);
+    return code == 0 && refusal != NULL ? error_set(err, TOOLRACK_E_REFUSED, "%s", refusal) : code;
+}
+
 /* @return NULL: no memory */
 static struct server *add_server(struct mounts *mounts, const char *name, yyjson_val *value,
                                  bool is_of_tool) {
@@ -115,6 +131,7 @@ static struct server *add_server(struct mounts *mounts, const char *name, yyjson
                                                         .log = &host->log,
                                                         .notice = take_notice,
                                                         .started = take_start,
+                                                        .may_use = judge_path,
                                                         .user = server},
                                 &server->mount, &server->why);
     return server;

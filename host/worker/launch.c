@@ -28,6 +28,16 @@ static const char *const system_paths[] = {
         "/etc", "/proc", "/sys",   "/opt", "/run/systemd/resolve",
         NULL};
 
+bool launch_reads(const char *path) {
+    for (const char *const *at = system_paths; *at != NULL; at++) {
+        size_t length = strlen(*at);
+        if (strncmp(path, *at, length) == 0 && (path[length] == '/' || path[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What the arguments say. */
 struct launch {
     const char *folder;

@@ -14,12 +14,17 @@
  * program is started. Descriptors 0 to 2 are the program's; the environment is passed on. */
 #pragma once
 
+#include <stdbool.h>
+
 /* The first argument, by which the worker program knows that it is to launch. */
 #define LAUNCH_WORD        "launch"
 /* Most paths of a kind. */
 #define LAUNCH_PATHS_MAX   64u
 /* Exit status when the program cannot be started, as the shell has it; standard error says why. */
 #define LAUNCH_EXIT_FAILED 127
+
+/** Whether any foreign program may read what is at a path, which is real. [any-thread] */
+bool launch_reads(const char *path);
 
 /** Replace this process by the program; does not return.
  * @param arguments  of the process, with its name and LAUNCH_WORD; NULL-terminated. [worker] */

@@ -19,7 +19,7 @@ mkdirSync(state);
 const reads = [`read:${modules}`, `read:${node}`];
 const server = (file, ...args) => ({command: node, args: [file, ...args], permission: 'safe', allow: reads});
 const official = (name, ...args) => server(join(modules, '@modelcontextprotocol', name, 'dist/index.js'), ...args);
-const writing = (one) => ({...one, allow: [...reads, `read:${home}`, `write:${shared}`]});
+const writing = (one) => ({...one, allow: [...reads, `read:${copy}`, `write:${shared}`]});
 
 // A copy of the server for memory, which is upgraded later.
 const copy = join(home, 'upgraded');
@@ -58,7 +58,7 @@ const options = {plugins: [], state, config: {mcpServers: {
     files: writing(official('server-filesystem', shared)),
     memory: {...writing(server(join(copy, 'dist/index.js'))), permission: 'confirm',
              env: {MEMORY_FILE_PATH: join(shared, 'memory.json')}},
-    ...(existsSync(python) ? {python: {command: python, args: [threaded], permission: 'safe', allow: [`read:${home}`]}} : {}),
+    ...(existsSync(python) ? {python: {command: python, args: [threaded], permission: 'safe', allow: [`read:${threaded}`]}} : {}),
 }}};
 
 const asked = [];

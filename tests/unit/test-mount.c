@@ -24,6 +24,7 @@ CLEANUP_DEFINE(struct toolrack_tool, toolrack_tool_unref)
 struct setup {
     char root[64];
     char config[96];
+    char shared[96]; /* a folder that servers may be granted */
     char state[96];
     struct toolrack *host;
     pthread_mutex_t lock; /* guards what follows */
@@ -83,7 +84,11 @@ static int set_up(void **state) {
         return -1;
     }
     (void)snprintf(setup->config, sizeof setup->config, "%s/toolrack.json", setup->root);
+    (void)snprintf(setup->shared, sizeof setup->shared, "%s/shared", setup->root);
     (void)snprintf(setup->state, sizeof setup->state, "%s/state", setup->root);
+    if (mkdir(setup->shared, 0700) < 0) {
+        return -1;
+    }
     return 0;
 }
 
@@ -99,9 +104,12 @@ static int teardown(void **state) {
 
 /* Open a host with these tools and servers; NULL: those that there are. */
 static void start_tools(struct setup *setup, const char *tools, const char *servers) {
-    const char *const dirs[] = {setup->root, NULL};
+    char plugins[96];
+    const char *const dirs[] = {plugins, NULL};
     struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
     struct toolrack_error err;
+    (void)snprintf(plugins, sizeof plugins, "%s/plugins", setup->root);
+    (void)mkdir(plugins, 0700);
     toolrack_close(setup->host);
     setup->host = NULL;
     setup->lines[0] = '\0';
@@ -613,16 +621,54 @@ static void a_server_may_use_what_is_allowed(void **state) {
                    "\"x\": {\"command\": \"" FAKE_SERVER "\", \"permission\": \"safe\"},"
                    "\"y\": {\"command\": \"" FAKE_SERVER "\", \"permission\": \"safe\", \"allow\": "
                    "[\"read:%s\", \"network\"], \"env\": {\"KEY\": \"<${env:TOOLRACK_KEY}>\"}}",
-                   setup->root);
+                   setup->shared);
     (void)snprintf(arguments, sizeof arguments, "{\"text\":\"%s\"}", setup->config);
     (void)setenv("TOOLRACK_KEY", "secret", 1);
     start(setup, servers);
     expect(setup, "x_environment", "{\"text\":\"TOOLRACK_KEY\"}", "\"unset\"");
     expect(setup, "y_environment", "{\"text\":\"KEY\"}", "\"<secret>\"");
     expect(setup, "x_read", arguments, "\"refused\"");
+    expect(setup, "y_read", arguments, "\"refused\"");
+    (void)snprintf(arguments, sizeof arguments, "{\"text\":\"%s\"}", setup->shared);
+    expect(setup, "x_read", arguments, "\"refused\"");
     expect(setup, "y_read", arguments, "\"read\"");
     expect(setup, "x_socket", "{}", "\"refused\"");
     expect(setup, "y_socket", "{}", "\"made\"");
+}
+
+static void what_is_the_hosts_is_not_granted(void **state) {
+    struct setup *setup = *state;
+    const struct {
+        const char *kind;
+        const char *path;
+    } rows[] = {{"read", setup->root},
+                {"write", setup->root},
+                {"read", setup->state},
+                {"write", setup->config},
+                {"write", "/"}};
+    (void)mkdir(setup->state, 0700);
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        char servers[512];
+        char words[192];
+        (void)snprintf(servers, sizeof servers,
+                       "\"x\": {\"command\": \"" FAKE_SERVER "\", \"allow\": [\"%s:%s\"]}",
+                       rows[i].kind, rows[i].path);
+        (void)snprintf(words, sizeof words, "MCP server 'x' is allowed \"%s:%s\": ", rows[i].kind,
+                       rows[i].path);
+        start(setup, servers);
+        expect_error(setup, "x_echo", TOOLRACK_E_NOT_FOUND, "");
+        if (!is_logged(setup, words)) {
+            fail_msg("not logged: %s, but %s", words, setup->lines);
+        }
+    }
+}
+
+static void a_secret_that_servers_may_read_is_none(void **state) {
+    struct setup *setup = *state;
+    start(setup,
+          "\"x\": {\"command\": \"" FAKE_SERVER "\", \"env\": {\"KEY\": \"${file:/etc/passwd}\"}}");
+    expect_error(setup, "x_echo", TOOLRACK_E_NOT_FOUND, "");
+    assert_true(is_logged(setup, "every MCP server on this machine may read what is in that"));
 }
 
 static void a_server_does_nothing_beside_what_is_allowed(void **state) {
@@ -647,7 +693,7 @@ static void a_server_does_nothing_beside_what_is_allowed(void **state) {
                    "[\"write:%s\", \"network\"]},"
                    "\"z\": {\"command\": \"" FAKE_SERVER
                    "\", \"permission\": \"safe\", \"memory_mb\": 0}",
-                   setup->root);
+                   setup->shared);
     start(setup, servers);
     for (size_t i = 0; i < ARRAY_LENGTH(refused); i++) {
         (void)snprintf(arguments, sizeof arguments, "{\"text\":\"%s\"}", refused[i]);
@@ -692,7 +738,7 @@ static void what_a_server_uses_is_limited(void **state) {
                    "\"x\": {\"command\": \"" FAKE_SERVER
                    "\", \"permission\": \"safe\", \"allow\": [\"write:%s\"], \"memory_mb\": 64, "
                    "\"processes\": 8, \"cpu_s\": 1, \"file_mb\": 1}",
-                   setup->root);
+                   setup->shared);
     start(setup, servers);
     expect_error(setup, "x_eat", TOOLRACK_E_LIMIT_EXCEEDED,
                  "of the 64 allowed by \"memory_mb\" of \"x\" in \"mcpServers\"");
@@ -700,12 +746,12 @@ static void what_a_server_uses_is_limited(void **state) {
                  "it uses 21 processes, of the 8 allowed by \"processes\"");
     expect_error(setup, "x_spin", TOOLRACK_E_LIMIT_EXCEEDED,
                  "s of CPU time, of the 1 allowed by \"cpu_s\"");
-    (void)snprintf(arguments, sizeof arguments, "{\"text\":\"%s/big\"}", setup->root);
+    (void)snprintf(arguments, sizeof arguments, "{\"text\":\"%s/big\"}", setup->shared);
     expect(setup, "x_write", arguments, "\"refused\"");
     (void)snprintf(servers, sizeof servers,
                    "\"x\": {\"command\": \"" FAKE_SERVER
                    "\", \"permission\": \"safe\", \"allow\": [\"write:%s\"]}",
-                   setup->root);
+                   setup->shared);
     start(setup, servers);
     expect(setup, "x_write", arguments, "\"written\"");
 }
@@ -867,6 +913,8 @@ int main(void) {
             MOUNT_TEST(what_is_no_message_is_ignored),
             MOUNT_TEST(results_that_cannot_be_used),
             MOUNT_TEST(a_server_may_use_what_is_allowed),
+            MOUNT_TEST(what_is_the_hosts_is_not_granted),
+            MOUNT_TEST(a_secret_that_servers_may_read_is_none),
             MOUNT_TEST(a_server_does_nothing_beside_what_is_allowed),
             MOUNT_TEST(a_server_that_says_much_is_cut),
             MOUNT_TEST(what_a_server_uses_is_limited),

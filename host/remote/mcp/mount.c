@@ -71,7 +71,9 @@ static int make_client(struct mount *mount, struct toolrack_error *err) {
                                                     .value = options->value,
                                                     .launcher = options->launcher,
                                                     .folder = options->folder,
-                                                    .log = options->log},
+                                                    .log = options->log,
+                                                    .may_use = options->may_use,
+                                                    .user = options->user},
                             &mount->reach, err);
     if (code < 0) {
         return code;

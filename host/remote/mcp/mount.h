@@ -43,6 +43,8 @@ struct mount_options {
     /* What has changed of its resources and prompts: as of struct session_news. */
     void (*notice)(void *user, enum plugin_notice notice, const char *text);
     void (*started)(void *user); /* it runs from now on: mount_tend() is due */
+    /* As of struct reach_options. */
+    int (*may_use)(void *user, const char *path, bool writes, struct toolrack_error *err);
     void *user;
 };
 

@@ -125,6 +125,14 @@ static int add_allowed(struct reach *reach, struct arguments *list, struct toolr
             return error_set(err, TOOLRACK_E_INVALID, "MCP server '%s' is allowed \"%s\": %s",
                              reach->options.name, text, strerror(errno));
         }
+        struct toolrack_error why;
+        int code = reach->options.may_use != NULL
+                           ? reach->options.may_use(reach->options.user, kept, writes, &why)
+                           : 0;
+        if (code < 0) {
+            return error_set(err, code, "MCP server '%s' is allowed \"%s\": %s",
+                             reach->options.name, text, why.message);
+        }
         add_argument(list, reads ? "--read" : "--write");
         add_argument(list, kept);
     }

@@ -21,6 +21,10 @@ struct reach_options {
     const char *launcher; /* the worker program */
     const char *folder;   /* of what is kept; NULL: nothing is */
     const struct log *log;
+    /* Whether its program may be granted a path, which is real. NULL: any.
+     * @return 0; TOOLRACK_E_REFUSED with why not; TOOLRACK_E_NO_MEMORY */
+    int (*may_use)(void *user, const char *path, bool writes, struct toolrack_error *err);
+    void *user;
 };
 
 /** @return 0; TOOLRACK_E_INVALID: what is wrong with the value; TOOLRACK_E_NO_MEMORY */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/lock.h"
+#include "worker/launch.h"
 
 struct secrets {
     struct lock lock;
@@ -60,8 +61,10 @@ void mount_secrets_hide(struct secrets *secrets, char *text) {
 
 /* ------------------------------------------------------------------ expand */
 
-/* A file of this user that no other can read. @return NULL, or what is wrong with it */
+/* A file of this user that neither others can read nor the programs of servers. @return NULL, or
+ * what is wrong with it */
 static const char *read_file(const char *path, struct buf *out) {
+    CLEANUP(freep) char *real = realpath(path, NULL);
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat status;
     if (fd < 0) {
@@ -69,6 +72,10 @@ static const char *read_file(const char *path, struct buf *out) {
     }
     if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode)) {
         return "it is no regular file";
+    }
+    if (real != NULL && launch_reads(real)) {
+        return "every MCP server on this machine may read what is in that folder; put it into "
+               "another one, such as your home";
     }
     if (status.st_uid != geteuid() || (status.st_mode & 077) != 0) {
         return "others can read it, or it is theirs; make it yours with chmod 600";
