@@ -28,6 +28,7 @@ static struct format_tool describe(const struct toolrack_tool *tool) {
                                 .destructive = toolrack_tool_destructive(tool),
                                 .idempotent = toolrack_tool_idempotent(tool),
                                 .open_world = toolrack_tool_open_world(tool),
+                                .is_told_all = plugin_distance(tool->reg->plugin) == PLUGIN_MOUNTED,
                                 .dangerous = toolrack_tool_permission(tool) ==
                                              TOOLRACK_PERMISSION_DANGEROUS};
 }

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/ascii.h"
+
 yyjson_val *json_at(yyjson_val *root, const char *path) {
     if (path == NULL) {
         return NULL;
@@ -115,5 +117,33 @@ void json_point_at(yyjson_val *root, const yyjson_val *part, char ret[static JSO
             json_pointer_add_index(ret, i);
         }
         at = child == part ? NULL : is_object ? child + 1 : child;
+    }
+}
+
+/* ------------------------------------------------------------------ halves */
+
+#define HIGH_HALF "89abAB"
+#define LOW_HALF  "cdefCDEF"
+
+/* Whether the escape of one half of a UTF-16 pair stands here; `half`: its second digits. */
+static bool is_half(const char *at, const char *end, const char *half) {
+    return end - at >= 6 && at[0] == '\\' && at[1] == 'u' && ascii_lower(at[2]) == 'd' &&
+           memchr(half, at[3], strlen(half)) != NULL && ascii_hex_value(at[4]) >= 0 &&
+           ascii_hex_value(at[5]) >= 0;
+}
+
+void json_replace_lone_halves(char *text, size_t length) {
+    char *end = text + length;
+    char *at = text;
+    while ((at = memchr(at, '\\', (size_t)(end - at))) != NULL) {
+        bool is_high = is_half(at, end, HIGH_HALF);
+        if (is_high && is_half(at + 6, end, LOW_HALF)) {
+            at += 12;
+        } else if (is_high || is_half(at, end, LOW_HALF)) {
+            memcpy(at + 2, "fffd", 4);
+            at += 6;
+        } else {
+            at += end - at > 1 ? 2 : 1;
+        }
     }
 }

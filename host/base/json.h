@@ -35,6 +35,11 @@ bool json_mut_has_text(yyjson_mut_val *value, const char *text);
  * [any-thread] */
 void json_point_at(yyjson_val *root, const yyjson_val *part, char ret[static JSON_POINTER_MAX]);
 
+/** Put U+FFFD in the place of each escape of a half of a UTF-16 pair that stands alone ("\\ud83d"),
+ * in JSON text, in place. JavaScript writes one for a text that was cut within a character; no
+ * parser takes it, and then not even the id of a message could be read. [any-thread] */
+void json_replace_lone_halves(char *text, size_t length);
+
 /** Go through the members of an object as yyjson_obj_foreach(), which counts from a null pointer
  * when there is no object. It is evaluated several times. */
 #define json_obj_foreach(object, at, count, key, value)               \

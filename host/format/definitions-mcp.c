@@ -14,8 +14,8 @@ static void add_hint(struct buf *out, const char *name, bool value) {
  * dangerous tool is never said to destroy nothing. */
 static void add_hints(const struct format_tool *tool, struct buf *out) {
     buf_add_text(out, ",\"annotations\":{");
-    if (!out->failed &&
-        (tool->read_only || tool->destructive || tool->idempotent || tool->open_world)) {
+    if (!out->failed && (tool->is_told_all || tool->read_only || tool->destructive ||
+                         tool->idempotent || tool->open_world)) {
         add_hint(out, "readOnlyHint", tool->read_only);
         if (tool->destructive || !tool->dangerous) {
             add_hint(out, "destructiveHint", tool->destructive);

@@ -19,5 +19,7 @@ struct format_tool {
     bool destructive;
     bool idempotent;
     bool open_world;
-    bool dangerous; /**< an administrator must have granted it */
+    bool is_told_all; /**< none of these four is meant, too, where none is there: tools of MCP
+                         servers say all of them, those of plugins perhaps nothing */
+    bool dangerous;   /**< an administrator must have granted it */
 };

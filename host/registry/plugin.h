@@ -77,7 +77,7 @@ struct plugin_party {
 struct plugin {
     atomic_uint refs;
     struct arena arena; /* memory of the next four; at first the bytes behind the struct */
-    const char *path;   /* NULL for a descriptor of the app */
+    const char *path;   /* NULL for a descriptor of the app, and a tool of another host */
     enum trust trust;
     const char *identity_text; /* its id and origin: what the store binds to it (plugin/origin.h) */
     const char *origin;        /* the end of that text */
@@ -156,6 +156,17 @@ CLEANUP_DEFINE(struct plugin, plugin_unref)
 /** Make the table `pool_of`, which most plugins of a large folder never need, unless it is there.
  * False: out of memory. [any-thread] */
 bool plugin_have_parties(struct plugin *plugin);
+
+/* How far from this process its tools run: in it or in its workers, in an MCP server that this host
+ * has mounted, or on another host. */
+enum plugin_distance { PLUGIN_HERE, PLUGIN_MOUNTED, PLUGIN_ELSEWHERE };
+
+/** A mounted server has a place in the configuration, and another host none. [any-thread] */
+static inline enum plugin_distance plugin_distance(const struct plugin *plugin) {
+    return strcmp(plugin->origin, ORIGIN_REMOTE) != 0 ? PLUGIN_HERE
+           : plugin->path != NULL                     ? PLUGIN_MOUNTED
+                                                      : PLUGIN_ELSEWHERE;
+}
 
 /** A tool of the plugin has answered. [any-thread] */
 static inline void plugin_note_answered(struct plugin *plugin) {

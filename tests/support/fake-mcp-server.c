@@ -11,12 +11,13 @@
  *                    chatters (10,000 log lines, reports of progress and lines of errors)
  *   what it asks     imitates: as if toolrack asked
  *   what it reveals  quotes: the variable KEY, wherever it says that something went wrong
- *   what else it has offers: resources note:1, note:big and those of note:{name}, prompts "greet"
- *                    and "a.b"
+ *   what else it has no-tools; offers: resources note:1, note:big and those of note:{name},
+ *                    prompts "greet" and "a.b"
  *
  * Its tools: try (what no server may), eat (memory), breed (processes), spin (CPU time), write (a
  * file of 3 MiB), echo, add (structured), fail, refuse, ask, sample, progress, slow, die, exit,
- * blocks, environment, read, change, none-such-block, no-content, bad-content. */
+ * blocks, environment, read, change, none-such-block, no-content, bad-content, half (of a
+ * character), late (it answers when it is cancelled). */
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -77,40 +78,26 @@ static void answer(yyjson_val *id, const char *member, const char *value) {
     "{\"name\":\"" name "\",\"description\":\"The fake tool " name \
     "\",\"inputSchema\":{\"type\":\"object\"}" rest "}"
 
+/* A row of macros is taken for one call. */
+/* clang-format off */
+#define NO_HINT ",\"annotations\":{\"readOnlyHint\":false,\"destructiveHint\":false,\"openWorldHint\":false}"
+#define PLAIN(name) "," TOOL(name, "")
+
 static const char *const tools =
-        "{\"name\":\"echo\",\"title\":\"Echo\",\"description\":\"Say the text "
-        "again\",\"inputSchema\":"
-        "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}},\"required\":["
-        "\"text\"]},"
+        "{\"name\":\"echo\",\"title\":\"Echo\",\"description\":\"Say the text again\",\"inputSchema\":"
+        "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}},\"required\":[\"text\"]},"
         "\"annotations\":{\"readOnlyHint\":true}},"
-        "{\"name\":\"add\",\"description\":\"Add two "
-        "numbers\",\"inputSchema\":{\"type\":\"object\","
-        "\"properties\":{\"a\":{\"type\":\"number\"},\"b\":{\"type\":\"number\"}}},"
-        "\"outputSchema\":"
-        "{\"type\":\"object\",\"properties\":{\"sum\":{\"type\":\"number\"}},\"required\":[\"sum\"]"
-        "}}," TOOL("fail", "") "," TOOL("refuse", "") "," TOOL("ask", "") "," TOOL("sample", "") "," TOOL("progress", "") "," TOOL("slow", "") "," TOOL("die", "") "," TOOL("exit", "") "," TOOL(
-                "blocks",
-                "") "," TOOL("environment",
-                             "") "," TOOL("read",
-                                          "") "," TOOL("change",
-                                                       "") "," TOOL("none"
-                                                                    "-suc"
-                                                                    "h-"
-                                                                    "bloc"
-                                                                    "k",
-                                                                    "") "," TOOL("no-"
-                                                                                 "cont"
-                                                                                 "ent",
-                                                                                 "") "," TOOL("bad-"
-                                                                                              "cont"
-                                                                                              "ent",
-                                                                                              "") "," TOOL("eat",
-                                                                                                           "") "," TOOL("breed",
-                                                                                                                        "") "," TOOL("spin",
-                                                                                                                                     "") "," TOOL("write",
-                                                                                                                                                  "") "," TOOL("socket",
-                                                                                                                                                               "") "," TOOL("try",
-                                                                                                                                                                            "");
+        "{\"name\":\"add\",\"description\":\"Add two numbers\",\"inputSchema\":{\"type\":\"object\","
+        "\"properties\":{\"a\":{\"type\":\"number\"},\"b\":{\"type\":\"number\"}}},\"outputSchema\":"
+        "{\"type\":\"object\",\"properties\":{\"sum\":{\"type\":\"number\"}},\"required\":[\"sum\"]}}"
+        PLAIN("fail") PLAIN("refuse") PLAIN("ask") PLAIN("sample")
+        PLAIN("progress") PLAIN("slow") PLAIN("die") PLAIN("exit")
+        PLAIN("blocks") PLAIN("environment") PLAIN("read") PLAIN("change")
+        PLAIN("none-such-block") PLAIN("no-content") PLAIN("bad-content") PLAIN("eat")
+        PLAIN("breed") PLAIN("spin") PLAIN("write") PLAIN("late")
+        PLAIN("try")
+        "," TOOL("half", NO_HINT) PLAIN("socket");
+/* clang-format on */
 
 #define PRINT_MANY(count, ...)                \
     for (unsigned i = 0; i < (count); i++) {  \
@@ -526,6 +513,11 @@ static void call(yyjson_val *id, yyjson_val *params) {
     } else if (strcmp(name, "slow") == 0) {
         yyjson_doc_free(receive()); /* until it is cancelled */
         (void)fprintf(stderr, "slow heard: %s", line);
+    } else if (strcmp(name, "late") == 0) {
+        yyjson_doc_free(receive()); /* until it is cancelled; it answers all the same */
+        answer_text(id, "too late");
+    } else if (strcmp(name, "half") == 0) {
+        answer(id, "result", "{\"content\":[{\"type\":\"text\",\"text\":\"x\\ud83dy\"}]}");
     } else if (strcmp(name, "die") == 0) {
         (void)fputs("about to die\n", stderr);
         (void)raise(SIGKILL);
@@ -665,7 +657,7 @@ static void serve(yyjson_val *root) {
         return;
     } else if (strcmp(method, "initialize") == 0 && !is("stateless")) {
         begin(id);
-    } else if (strcmp(method, "tools/list") == 0) {
+    } else if (strcmp(method, "tools/list") == 0 && !is("no-tools")) {
         list(id, params);
     } else if (strcmp(method, "tools/call") == 0) {
         call(id, params);

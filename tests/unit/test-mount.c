@@ -215,6 +215,7 @@ static bool has_tool(struct setup *setup, const char *name) {
 static void check_good(struct setup *setup) {
     expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
     expect(setup, "x_add", "{\"a\":1,\"b\":2}", "{\"sum\":3}");
+    expect(setup, "x_half", "{}", "\"x\xEF\xBF\xBDy\"");
     expect(setup, "x_blocks", "{}",
            "{\"content\":[{\"type\":\"text\",\"text\":\"see\"},{\"type\":\"image\",\"data\":"
            "\"AAAA\","
@@ -328,6 +329,14 @@ static void resources_and_prompts(void **state) {
     assert_false(toolrack_offers(setup->host, TOOLRACK_OFFER_RESOURCES));
 }
 
+/* Such a server does not know the question for its tools. */
+static void a_server_without_tools_is_told(void **state) {
+    struct setup *setup = *state;
+    start_with(setup, "\"offers\",\"no-tools\"");
+    assert_true(is_logged(setup, "the list of tools of MCP server 'x' cannot be used: it has no "
+                                 "tools, and resources and prompts are offered only of"));
+}
+
 /* Each of two servers has what it lists; of what both list the first has it. */
 static void resources_of_two_servers(void **state) {
     struct setup *setup = *state;
@@ -371,6 +380,17 @@ static void tools_need_consent_whatever_the_hints_say(void **state) {
           "\"off\": {\"command\": \"" FAKE_SERVER "\", \"enabled\": false},"
           "\"few\": {\"command\": \"" FAKE_SERVER "\", \"tools\": [\"echo\"], \"prefix\": \"\"}");
     expect_error(setup, "my_blocks", TOOLRACK_E_CONFIRMATION_REQUIRED, "");
+    CLEANUP(toolrack_text_unrefp) struct toolrack_text *text = NULL;
+    struct toolrack_error err;
+    assert_int_equal(toolrack_definitions(setup->host, &text, &err), 0);
+    const char *half =
+            strstr(toolrack_text_data(text, NULL), "\"my_half\""); /* says four times no */
+    assert_non_null(half);
+    half = strstr(half, "\"annotations\":");
+    assert_non_null(half);
+    const char none[] = "\"annotations\":{\"readOnlyHint\":false,\"destructiveHint\":false,"
+                        "\"idempotentHint\":false,\"openWorldHint\":false}";
+    assert_memory_equal(half, none, sizeof none - 1);
     assert_false(has_tool(setup, "off_echo"));
     assert_true(has_tool(setup, "echo"));
     assert_false(has_tool(setup, "add"));
@@ -582,6 +602,18 @@ static void a_deadline_is_told_to_the_server(void **state) {
     expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\"");
     AWAIT(is_logged(setup,
                     "slow heard: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\""));
+}
+
+/* An answer that nobody waits for any more is none that the server should not have sent. */
+static void a_late_answer_is_no_fault(void **state) {
+    struct setup *setup = *state;
+    char got[64];
+    struct toolrack_error err;
+    start_with(setup, "");
+    assert_int_equal(call_for(setup, "x_late", "{}", 100, got, sizeof got, &err),
+                     TOOLRACK_E_TIMEOUT);
+    expect(setup, "x_echo", "{\"text\":\"hi\"}", "\"hi\""); /* answered after it */
+    assert_false(is_logged(setup, "a message is ignored"));
 }
 
 static void what_is_no_message_is_ignored(void **state) {
@@ -863,6 +895,9 @@ static void messages_are_checked(void **state) {
             {"{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"m\"}", NULL},
             {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":{}}", NULL},
             {"", "it is no JSON"},
+            {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"x\\ud83dy\\ude00\\ud83d\\ude00\"}}",
+             NULL},
+            {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"\\ud83d\\q\"}}", "it is no JSON"},
             {"[]", "it is no JSON object"},
             {"{\"id\":1,\"result\":{}}", "its \"jsonrpc\" is not"},
             {"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"m\"}", "neither a string nor a number"},
@@ -894,6 +929,7 @@ int main(void) {
             MOUNT_TEST(a_stateless_server),
             MOUNT_TEST(servers_that_do_not_know_the_first_question),
             MOUNT_TEST(resources_and_prompts),
+            MOUNT_TEST(a_server_without_tools_is_told),
             MOUNT_TEST(resources_of_two_servers),
             MOUNT_TEST(resources_need_the_permission_of_the_server),
             MOUNT_TEST(tools_need_consent_whatever_the_hints_say),
@@ -910,6 +946,7 @@ int main(void) {
             MOUNT_TEST(what_a_server_was_given_is_not_shown),
             MOUNT_TEST(placeholders_of_other_clients_are_refused),
             MOUNT_TEST(a_deadline_is_told_to_the_server),
+            MOUNT_TEST(a_late_answer_is_no_fault),
             MOUNT_TEST(what_is_no_message_is_ignored),
             MOUNT_TEST(results_that_cannot_be_used),
             MOUNT_TEST(a_server_may_use_what_is_allowed),

@@ -14,6 +14,7 @@
 #define REVISION_SESSIONS  "2025-11-25"
 /* The code of a failure over the revision of a request. */
 #define REVISION_REFUSED   (-32022)
+#define METHOD_UNKNOWN     (-32601)
 
 static const char *const earlier_revisions[] = {REVISION_SESSIONS, "2025-06-18", "2025-03-26",
                                                 "2024-11-05"};
@@ -420,6 +421,11 @@ static int refuse_list(const struct mcp_client *client, struct toolrack_error *e
 /* Take one page. @param ret_cursor  of the next, of the page; NULL: it was the last */
 static int take_page(const struct mcp_client *client, const struct message *answer, size_t *count,
                      struct buf *out, const char **ret_cursor, struct toolrack_error *err) {
+    if (answer->kind == MESSAGE_FAILURE && answer->code == METHOD_UNKNOWN) {
+        return refuse_list(client, err,
+                           "it has no tools, and resources and prompts are offered only of "
+                           "servers that have one");
+    }
     if (answer->kind == MESSAGE_FAILURE) {
         return refuse_list(client, err, answer->text);
     }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 
 static int refuse(struct toolrack_error *err, const char *what) {
@@ -82,6 +83,24 @@ static int read_kind(struct message *message, struct toolrack_error *err) {
     return method != NULL ? read_call(message, root, method, err) : read_answer(message, root, err);
 }
 
+/* Without the in-situ flag the text is not changed. */
+static yyjson_doc *parse(const char *text, size_t length, yyjson_read_err *why) {
+    return yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_NOFLAG, NULL, why);
+}
+
+/* The same where strings may have halves of characters. Only for what cannot be parsed otherwise,
+ * as it takes a copy. */
+static yyjson_doc *parse_mended(const char *text, size_t length, yyjson_read_err *why) {
+    CLEANUP(buf_finish) struct buf copy = BUF_INIT;
+    buf_add(&copy, text, length);
+    if (copy.failed) {
+        why->code = YYJSON_READ_ERROR_MEMORY_ALLOCATION;
+        return NULL;
+    }
+    json_replace_lone_halves(copy.data, copy.length);
+    return parse(copy.data, copy.length, why);
+}
+
 int mcp_message_read(const char *text, size_t length, struct message **ret,
                      struct toolrack_error *err) {
     yyjson_read_err why;
@@ -92,9 +111,10 @@ int mcp_message_read(const char *text, size_t length, struct message **ret,
     if (length > MCP_MESSAGE_MAX) {
         return error_set(err, TOOLRACK_E_INVALID, "it has more than %u bytes", MCP_MESSAGE_MAX);
     }
-    /* Without the in-situ flag the text is not changed. */
-    message->doc =
-            yyjson_read_opts((char *)(uintptr_t)text, length, YYJSON_READ_NOFLAG, NULL, &why);
+    message->doc = parse(text, length, &why);
+    if (message->doc == NULL && why.code == YYJSON_READ_ERROR_INVALID_STRING) {
+        message->doc = parse_mended(text, length, &why);
+    }
     if (message->doc == NULL) {
         return why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
                        ? error_oom(err)

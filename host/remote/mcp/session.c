@@ -39,8 +39,10 @@ struct session {
     struct lock lock;
     struct waiter *waiters;
     bool has_reader;
-    uint64_t listens; /* the request whose answer is of no interest; 0: none */
-    size_t bad;       /* messages that were no use */
+    uint64_t listens;                    /* the request whose answer is of no interest; 0: none */
+    uint64_t given_up[SESSION_LATE_MAX]; /* requests that may be answered yet, the oldest first */
+    size_t given_up_count;
+    size_t bad; /* messages that were no use */
     struct rate lines;
     struct rate progress;
     struct rate unsent; /* of complaints about it */
@@ -229,6 +231,32 @@ static struct waiter *waiter_of(struct session *session, const struct message *m
     return NULL;
 }
 
+/* Nobody waits for the answer any more, which a server may be about to send all the same. Caller
+ * holds the lock. */
+static void give_up(struct session *session, uint64_t number) {
+    if (session->given_up_count == SESSION_LATE_MAX) {
+        session->given_up_count--;
+        memmove(session->given_up, session->given_up + 1,
+                session->given_up_count * sizeof *session->given_up);
+    }
+    session->given_up[session->given_up_count++] = number;
+}
+
+/* Whether an answer is late, the first time that it comes. Caller holds the lock. */
+static bool is_late(struct session *session, uint64_t number) {
+    size_t at = 0;
+    while (at < session->given_up_count && session->given_up[at] != number) {
+        at++;
+    }
+    if (at == session->given_up_count) {
+        return false;
+    }
+    session->given_up_count--;
+    memmove(session->given_up + at, session->given_up + at + 1,
+            (session->given_up_count - at) * sizeof *session->given_up);
+    return true;
+}
+
 /* What belongs to no call. */
 static void take_unasked(struct session *session, const struct message *message) {
     if (message->kind == MESSAGE_NOTIFICATION) {
@@ -246,7 +274,8 @@ static void take_unasked(struct session *session, const struct message *message)
         write_answer(&out, message, is_ping ? "{}" : NULL, -32601,
                      "no call is under way that this could be asked about");
         (void)send_text(session, &(struct outgoing){.text = &out}, &unsent);
-    } else if (message->number == 0 || message->number != session->listens) {
+    } else if (message->number == 0 ||
+               (message->number != session->listens && !is_late(session, message->number))) {
         complain(session, "it answers a request that is not under way");
     }
 }
@@ -534,6 +563,7 @@ static int ask_once(struct session *session, uint64_t number, const struct buf *
     remove_waiter(session, &waiter);
     bool is_told = session->transport->calls->drop(session->transport, number);
     if (code == TOOLRACK_E_CANCELLED || code == TOOLRACK_E_TIMEOUT) {
+        give_up(session, number);
         cancel(session, number, is_told);
     }
     lock_release(&session->lock);

@@ -18,6 +18,8 @@
 
 /* Most things that are no message, or answer nothing, before the server is given up. */
 #define SESSION_BAD_MAX           1000u
+/* Of how many requests that nobody waits for any more an answer is no such message. */
+#define SESSION_LATE_MAX          64u
 /* Most messages that wait for the thread of a call. */
 #define SESSION_WAITING_MAX       10000u
 /* Most bytes of them, but for the answer. */

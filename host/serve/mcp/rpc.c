@@ -187,38 +187,9 @@ yyjson_val *rpc_object(yyjson_val *value, const yyjson_alc *alc) {
     return is_object ? read : value;
 }
 
-#define HIGH_HALF "89abAB"
-#define LOW_HALF  "cdefCDEF"
-
-/* Whether the escape of one half of a UTF-16 pair stands here; `half`: its second digits. */
-static bool is_half(const char *at, const char *end, const char *half) {
-    return end - at >= 6 && at[0] == '\\' && at[1] == 'u' && ascii_lower(at[2]) == 'd' &&
-           memchr(half, at[3], strlen(half)) != NULL && ascii_hex_value(at[4]) >= 0 &&
-           ascii_hex_value(at[5]) >= 0;
-}
-
-/* Put U+FFFD in the place of each half of a pair that stands alone. JavaScript writes one for a
- * text that was cut within a character; no parser takes it, and then the id could not be read
- * either. */
-static void replace_lone_halves(char *text, size_t length) {
-    char *end = text + length;
-    char *at = text;
-    while ((at = memchr(at, '\\', (size_t)(end - at))) != NULL) {
-        bool is_high = is_half(at, end, HIGH_HALF);
-        if (is_high && is_half(at + 6, end, LOW_HALF)) {
-            at += 12;
-        } else if (is_high || is_half(at, end, LOW_HALF)) {
-            memcpy(at + 2, "fffd", 4);
-            at += 6;
-        } else {
-            at += end - at > 1 ? 2 : 1;
-        }
-    }
-}
-
 bool rpc_read(char *text, size_t length, const yyjson_alc *alc, struct rpc_message *ret) {
     *ret = (struct rpc_message){.kind = RPC_NOTIFICATION};
-    replace_lone_halves(text, length);
+    json_replace_lone_halves(text, length);
     memset(text + length, 0, YYJSON_PADDING_SIZE);
     yyjson_read_err problem = {0};
     yyjson_doc *doc = yyjson_read_opts(text, length, YYJSON_READ_INSITU | YYJSON_READ_NUMBER_AS_RAW,
