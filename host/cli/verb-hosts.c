@@ -58,11 +58,13 @@ static int list(struct cli *cli) {
     join.observes = 1;
     join.orders = 1; /* so that its key is shown, for others to trust it */
     join.beat_ms = OBSERVER_BEAT_MS;
-    int code = 0;
-    if (join.url != NULL) {
+    int code = join.url == NULL ? toolrack_hosts(cli->host, ANSWERS_MS, &text, cli->err)
+                                : TOOLRACK_E_NOT_FOUND;
+    /* Where no daemon has joined, the server of the configuration is asked. */
+    if (code == TOOLRACK_E_NOT_FOUND && (join.url != NULL || toolrack_joins(cli->host))) {
         code = toolrack_join(cli->host, &join, cli->err);
+        code = code < 0 ? code : toolrack_hosts(cli->host, ANSWERS_MS, &text, cli->err);
     }
-    code = code < 0 ? code : toolrack_hosts(cli->host, ANSWERS_MS, &text, cli->err);
     if (code < 0) {
         return cli_fail(cli);
     }

@@ -153,6 +153,13 @@ static void test_to_all(void **state) {
                 "\"1.1.0\"", "/hosts/1/packages/0/previous", "\"1.0.0\"", "/store/2/size", "");
 }
 
+/* Without a daemon that has joined, the server that the configuration names is asked. */
+static void test_hosts_of_configuration(void **state) {
+    (void)state;
+    EXPECT_JSON(AT("boss", "--config", "boss.json", "hosts", "--json"), 0, "/0/self", "true",
+                "/0/tools", "0", "/2/state", "\"here\"");
+}
+
 /* An update whose tool is held on the second host is not healthy there: both go back. */
 static void test_unhealthy(void **state) {
     (void)state;
@@ -206,7 +213,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_strangers), cmocka_unit_test(test_refused_by_one),
             cmocka_unit_test(test_to_all),    cmocka_unit_test(test_unhealthy),
-            cmocka_unit_test(test_calls),
+            cmocka_unit_test(test_calls),     cmocka_unit_test(test_hosts_of_configuration),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
