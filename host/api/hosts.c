@@ -30,7 +30,7 @@ struct joined {
 /* ------------------------------------------------------ what a member calls */
 
 static bool is_own(const struct toolrack_tool *tool) {
-    return strcmp(tool->reg->plugin->origin, ORIGIN_REMOTE) != 0;
+    return plugin_distance(tool->reg->plugin) < PLUGIN_ELSEWHERE;
 }
 
 /* Tools of other hosts are offered by those, and what nobody has agreed to or what cannot run here

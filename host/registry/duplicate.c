@@ -33,21 +33,17 @@ static unsigned kept_how(const struct toolrack_tool *tool) {
     return !tool->kept ? 0 : tool->reg->plugin->replaced ? 2 : 1;
 }
 
-static bool is_remote(const struct toolrack_tool *tool) {
-    return strcmp(tool->reg->plugin->origin, ORIGIN_REMOTE) == 0;
-}
-
 /* Whether the second of two tools with the same name and version stays, not the first. A kept
  * version gives way to what a file has, unless that is of a plugin less trusted; and a tool that
- * runs elsewhere to one that runs here. */
+ * runs elsewhere to one that runs nearer. */
 static bool second_stays(const struct toolrack_tool *first, const struct toolrack_tool *second,
                          bool replaces) {
     if (kept_how(first) != kept_how(second)) {
         return kept_how(first) > kept_how(second) &&
                second->reg->plugin->trust >= first->reg->plugin->trust;
     }
-    if (is_remote(first) != is_remote(second)) {
-        return is_remote(first);
+    if (plugin_distance(first->reg->plugin) != plugin_distance(second->reg->plugin)) {
+        return plugin_distance(first->reg->plugin) > plugin_distance(second->reg->plugin);
     }
     return replaces;
 }
@@ -92,7 +88,10 @@ void duplicates_resolve(struct change *change, bool replaces, struct toolrack_re
         } else if (is_first) {
             refuse(change, first, second, refusals, rules);
         } else if (same) {
-            log_line(log, first->kept || is_remote(first) ? LOG_INFO : LOG_WARNING,
+            log_line(log,
+                     first->kept || plugin_distance(first->reg->plugin) != PLUGIN_HERE
+                             ? LOG_INFO
+                             : LOG_WARNING,
                      toolrack_tool_plugin(second), "%s %s replaces the one of plugin %s",
                      toolrack_tool_name(second), toolrack_tool_version(second),
                      toolrack_tool_plugin(first));

@@ -41,17 +41,15 @@ static enum trust rank_of(const struct toolrack_tool *tool) {
     return strcmp(plugin->origin, ORIGIN_CONFIGURATION) == 0 ? TRUST_BUILTIN : plugin->trust;
 }
 
-static bool is_remote(const struct toolrack_tool *tool) {
-    return strcmp(tool->reg->plugin->origin, ORIGIN_REMOTE) == 0;
-}
-
-/* A tool that runs elsewhere has no name that one has which runs here, whoever was there first,
+/* A tool that runs elsewhere has no name that one has which runs nearer, whoever was there first,
  * unless an administrator says so. */
 static bool is_before(const struct toolrack_tool *a, const struct owner_claim *x,
                       const struct toolrack_tool *b, const struct owner_claim *y) {
     bool recorded = x->order != INT64_MAX && y->order != INT64_MAX;
+    enum plugin_distance of_a = plugin_distance(a->reg->plugin);
+    enum plugin_distance of_b = plugin_distance(b->reg->plugin);
     return x->chosen != y->chosen             ? x->chosen
-           : is_remote(a) != is_remote(b)     ? is_remote(b)
+           : of_a != of_b                     ? of_a < of_b
            : rank_of(a) != rank_of(b)         ? rank_of(a) > rank_of(b)
            : recorded && x->order != y->order ? x->order < y->order
                                               : a->reg->uid < b->reg->uid;

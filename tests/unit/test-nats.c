@@ -485,6 +485,47 @@ static void test_own_tool_first(void **state) {
     assert_call("double", "{\"number\":3}", "{\"twice\":6}");
 }
 
+/* What a host has mounted is what it has: others call it, and its own is before that of others. */
+static void test_mounted_server(void **state) {
+    (void)state;
+    char folder[] = "/tmp/toolrack-nats-XXXXXX";
+    const char *const dirs[] = {folder, NULL};
+    char path[64];
+    struct toolrack_options options = TOOLRACK_OPTIONS_INIT;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/toolrack.json", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("{\"mcpServers\": {\"x\": {\"command\": \"" FAKE_SERVER
+                "\", \"permission\": \"safe\"}}}",
+                file);
+    assert_int_equal(fclose(file), 0);
+    options.config_file = path;
+    options.state_dir = "";
+    options.plugin_dirs = dirs;
+    options.log = show_line;
+    options.log_level = TOOLRACK_LOG_WARNING;
+    toolrack_close(server_host);
+    assert_int_equal(toolrack_open(&options, &server_host, &err), 0);
+    join(front, "front", NULL);
+    join(server_host, "back", NULL);
+    await("x_echo", true);
+    assert_call("x_echo", "{\"text\":\"hi\"}", "\"hi\"");
+    assert_call("x_add", "{\"a\":1,\"b\":2}", "{\"sum\":3}");
+
+    /* A third that has mounted it too has its own, although the other's are there first. */
+    struct toolrack *third = NULL;
+    assert_int_equal(toolrack_open(&options, &third, &err), 0);
+    join(third, "third", NULL);
+    struct toolrack_tool *tool = toolrack_get(third, "x_echo");
+    assert_non_null(tool);
+    assert_string_equal(toolrack_tool_plugin(tool), "mcp.x");
+    toolrack_tool_unref(tool);
+    toolrack_close(third);
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 /* ------------------------------------------------------- a host of the test */
 
 /* A host that the test plays: what it says is up to the test. */
@@ -1213,7 +1254,7 @@ int main(void) {
             JOINED(test_forged_tools), JOINED(test_permission),      JOINED(test_replay),
             JOINED(test_garbage),      JOINED(test_forged_messages), JOINED(test_micro),
             JOINED(test_blocking),     JOINED(test_many_warnings),   JOINED(test_deputy),
-            JOINED(test_control),      JOINED(test_stolen_pages),
+            JOINED(test_control),      JOINED(test_stolen_pages),    JOINED(test_mounted_server),
     };
     clock_cond_init(&changed);
     return cmocka_run_group_tests(tests, start_server, stop_server);
