@@ -35,12 +35,30 @@ static inline block special_of(block bytes, bool stops_above_ascii) {
 }
 
 #ifdef __SSE2__
-/* The high bits of all bytes in one instruction. With this, and a step of four blocks that tells
- * where it ends instead of leaving that to steps of one, the call of a typed tool whose text of 165
- * bytes has two quotes takes 105 instructions less, 2 %. */
+/* The high bits of all bytes, that of the first byte lowest, in one instruction. With this, and a
+ * step of four blocks that tells where it ends instead of leaving that to steps of one, the call of
+ * a typed tool whose text of 165 bytes has two quotes takes 105 instructions less, 2 %. */
 static inline unsigned high_bits(block special) {
     return (unsigned)__builtin_ia32_pmovmskb128((char_block)special);
 }
+#else
+static inline unsigned high_bits_of_word(uint64_t word) {
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    /* Multiplied, the bit of each byte has a place of its own in the highest byte. */
+    return (unsigned)(((word & UINT64_C(0x8080808080808080)) >> 7) * UINT64_C(0x0102040810204080) >>
+                      56);
+}
+
+static inline unsigned high_bits(block special) {
+    uint64_t halves[2];
+    memcpy(halves, &special, sizeof halves);
+    return (halves[0] | halves[1]) == 0
+                   ? 0
+                   : high_bits_of_word(halves[0]) | high_bits_of_word(halves[1]) << 8;
+}
+#endif
 
 /* The index of the first special byte; 16: none. */
 static inline size_t first_of(block special) {
@@ -51,50 +69,12 @@ static inline bool is_any(block special) {
     return high_bits(special) != 0;
 }
 
-/* The same of four blocks; 64: none. In one word, and with escapes that are written in place, that
+/* The same of four blocks, in one word: with this, and with escapes that are written in place, that
  * call takes 122 instructions less again, 2.4 %. */
-static inline size_t first_of_four(block first, block second, block third, block fourth) {
-    uint64_t bits = high_bits(first) | (uint64_t)high_bits(second) << 16 |
-                    (uint64_t)high_bits(third) << 32 | (uint64_t)high_bits(fourth) << 48;
-    return bits != 0 ? (size_t)__builtin_ctzll(bits) : 4 * sizeof first;
+static inline uint64_t bits_of_four(block first, block second, block third, block fourth) {
+    return high_bits(first) | (uint64_t)high_bits(second) << 16 | (uint64_t)high_bits(third) << 32 |
+           (uint64_t)high_bits(fourth) << 48;
 }
-#else
-#define HIGH_BITS UINT64_C(0x8080808080808080)
-
-/* The index of the first special byte; 16: none. */
-static inline size_t first_of(block special) {
-    uint64_t halves[2];
-    memcpy(halves, &special, sizeof halves);
-    for (size_t i = 0; i < 2; i++) {
-        uint64_t bits = halves[i] & HIGH_BITS;
-        if (bits != 0) {
-            return 8 * i + (size_t)(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-                                            ? __builtin_ctzll(bits)
-                                            : __builtin_clzll(bits)) /
-                                   8;
-        }
-    }
-    return sizeof special;
-}
-
-static inline bool is_any(block special) {
-    uint64_t halves[2];
-    memcpy(halves, &special, sizeof halves);
-    return ((halves[0] | halves[1]) & HIGH_BITS) != 0;
-}
-
-static inline size_t first_of_four(block first, block second, block third, block fourth) {
-    const block specials[] = {first, second, third, fourth};
-    size_t at = 0;
-    if (is_any(first | second | third | fourth)) {
-        while (!is_any(specials[at])) {
-            at++;
-        }
-        return at * sizeof first + first_of(specials[at]);
-    }
-    return sizeof specials;
-}
-#endif
 
 static inline bool is_special(unsigned char c, bool stops_above_ascii) {
     return c < 0x20 || c == '"' || c == '\\' || (stops_above_ascii && c >= 0x80);
@@ -159,11 +139,11 @@ static inline __attribute__((always_inline)) size_t take_plain(char *to, const c
             store(to + at + 2 * size, third);
             store(to + at + 3 * size, fourth);
         }
-        size_t plain = first_of_four(
+        uint64_t bits = bits_of_four(
                 special_of(first, stops_above_ascii), special_of(second, stops_above_ascii),
                 special_of(third, stops_above_ascii), special_of(fourth, stops_above_ascii));
-        if (plain < 4 * size) {
-            return at + plain;
+        if (bits != 0) {
+            return at + (size_t)__builtin_ctzll(bits);
         }
     }
     for (; length >= size && at < length; at += size) {
@@ -200,23 +180,69 @@ bool json_copy_short(char *to, const char *from, size_t length) {
 #define ESCAPE_MAX 6u
 _Static_assert(ESCAPE_MAX + 2 < JSON_TEXT_EXTRA, "a step has room for an escape and the quotes");
 
+/* Room for a step beyond the rest of the text: an escape, and a block written behind the last one.
+ */
+#define STEP_EXTRA (ESCAPE_MAX + sizeof(block))
+
 /* Write the escape of a character that a JSON string cannot contain directly.
  * @return its length */
 static inline size_t put_escape(char *to, unsigned char c) {
     static const char hex[] = "0123456789abcdef";
-    char letter = (char)(c == '"' || c == '\\' ? c
-                         : c == '\n'           ? 'n'
-                         : c == '\r'           ? 'r'
-                         : c == '\t'           ? 't'
-                                               : '\0');
+    static const char letters['\\' + 1] = {
+            ['"'] = '"', ['\\'] = '\\', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
     to[0] = '\\';
-    to[1] = letter;
-    if (letter != '\0') {
+    to[1] = letters[c];
+    if (to[1] != '\0') {
         return 2;
     }
     const char unit[] = {'u', '0', '0', hex[c >> 4], hex[c & 15]};
     memcpy(to + 1, unit, sizeof unit);
     return ESCAPE_MAX;
+}
+
+/* Copy a text in whole blocks. @return behind its copy */
+static inline char *put_run(char *to, const char *from, size_t length) {
+    memcpy(to, from, sizeof(block));
+    for (size_t at = sizeof(block); at < length; at += sizeof(block)) {
+        memcpy(to + at, from + at, sizeof(block));
+    }
+    return to + length;
+}
+
+/* Four blocks. */
+#define CHUNK 64u
+
+/* Write a text of at most CHUNK bytes with its escapes: what is special is looked for once. It ends
+ * before a byte that is not ASCII, if it stops at those, and where there is no room for a further
+ * escape.
+ * @param from  CHUNK bytes and a block are read of it
+ * @param last  the escape of from[i] does not begin behind last + i
+ * @return how many bytes were written; *to is moved behind what became of them */
+static inline size_t put_chunk(char **to, const char *last, const char *from, size_t length,
+                               bool stops_above_ascii) {
+    const size_t size = sizeof(block);
+    uint64_t bits = bits_of_four(special_of(load(from), stops_above_ascii),
+                                 special_of(load(from + size), stops_above_ascii),
+                                 special_of(load(from + 2 * size), stops_above_ascii),
+                                 special_of(load(from + 3 * size), stops_above_ascii));
+    bits &= UINT64_MAX >> (CHUNK - length);
+    char *at = *to;
+    size_t done = 0;
+    for (; bits != 0 && at <= last + done; bits &= bits - 1) {
+        size_t special = (size_t)__builtin_ctzll(bits);
+        at = put_run(at, from + done, special - done);
+        done = special;
+        if (stops_above_ascii && (unsigned char)from[done] >= 0x80) {
+            break;
+        }
+        at += put_escape(at, (unsigned char)from[done++]);
+    }
+    if (bits == 0) {
+        at = put_run(at, from + done, length - done);
+        done = length;
+    }
+    *to = at;
+    return done;
 }
 
 /* The length of a text from its first character on, which is not ASCII, to the first byte that is
@@ -237,6 +263,35 @@ static size_t mixed_run(const char *text, size_t length) {
     return at;
 }
 
+/* Write a text from an escape on, to its end or to a byte that is not ASCII, if it stops at those.
+ * JSON within a string has a quote at every few bytes, and to look for the next anew behind each
+ * took 30 % more instructions.
+ * @return how many bytes of the text were written */
+static inline __attribute__((always_inline)) size_t add_dense(struct buf *buf, const char *text,
+                                                              size_t length,
+                                                              bool stops_above_ascii) {
+    char last[CHUNK + sizeof(block)]; /* the end of the text, and what is read behind it */
+    size_t done = 0;
+    while (done < length && buf_reserve(buf, length - done + STEP_EXTRA)) {
+        size_t left = length - done;
+        const char *from = text + done;
+        if (left < sizeof last) {
+            memset(last, 0, sizeof last);
+            memcpy(last, from, left);
+            from = last;
+        }
+        char *to = buf->data + buf->length;
+        size_t put = put_chunk(&to, buf->data + buf->room - left - STEP_EXTRA, from,
+                               left < CHUNK ? left : CHUNK, stops_above_ascii);
+        buf->length = (size_t)(to - buf->data);
+        done += put;
+        if (stops_above_ascii && done < length && (unsigned char)text[done] >= 0x80) {
+            break;
+        }
+    }
+    return done;
+}
+
 /* False: not UTF-8, as far as that is checked. Before each step there is room for the rest of the
  * text, its escape and the last quote. */
 static inline __attribute__((always_inline)) bool add_string(struct buf *buf, const char *text,
@@ -244,14 +299,12 @@ static inline __attribute__((always_inline)) bool add_string(struct buf *buf, co
     const char *end = text + length;
     buf_add_char(buf, '"');
     while (text < end && buf_reserve(buf, (size_t)(end - text) + ESCAPE_MAX)) {
-        char *to = buf->data + buf->length;
-        size_t run = take_plain(to, text, (size_t)(end - text), checks);
-        to += run;
+        size_t run = take_plain(buf->data + buf->length, text, (size_t)(end - text), checks);
+        buf->length += run;
         text += run;
         if (text < end && (unsigned char)*text < 0x80) {
-            to += put_escape(to, (unsigned char)*text++);
+            text += add_dense(buf, text, (size_t)(end - text), checks);
         }
-        buf->length = (size_t)(to - buf->data);
         if (checks && text < end && (unsigned char)*text >= 0x80) {
             run = mixed_run(text, (size_t)(end - text));
             if (run == 0) {

@@ -20,6 +20,11 @@ static void write_text(const char *text, size_t size) {
     struct buf out = BUF_INIT;
     require(buf_add_json_text(&out, text, size) == utf8_valid(text, size));
     if (out.length > 0) {
+        struct buf unchecked = BUF_INIT;
+        buf_add_json_string(&unchecked, text, size);
+        require(unchecked.length == out.length);
+        require(memcmp(unchecked.data, out.data, out.length) == 0);
+        buf_finish(&unchecked);
         yyjson_doc *doc = yyjson_read(out.data, out.length, 0);
         yyjson_val *value = yyjson_doc_get_root(doc);
         require(json_is_string(out.data, out.length));

@@ -489,6 +489,17 @@ static void json_strings_are_written_alike_at_every_place(void **state) {
             }
         }
     }
+    for (size_t apart = 1; apart <= 80; apart++) { /* as in JSON within a string */
+        for (size_t length = apart; length <= sizeof text; length++) {
+            memset(text, 'x', sizeof text);
+            for (size_t at = length % apart; at < length; at += apart) {
+                text[at] = (char)(at % 3 == 0 ? '\x01' : '"');
+            }
+            expect_written(text, length);
+        }
+        memcpy(text + sizeof text - 2, "\xc3\xa9", 2);
+        expect_written(text, sizeof text);
+    }
     for (unsigned byte = 0; byte < 0x100; byte++) {
         memset(text, (int)byte, sizeof text);
         expect_written(text, 1);
