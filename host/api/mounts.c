@@ -294,9 +294,8 @@ static int open_all(struct mounts *mounts, yyjson_val *servers, struct toolrack_
     return code;
 }
 
-int mounts_check(const struct toolrack *host,
-                 void (*take)(void *user, const char *name, const char *why), void *user,
-                 struct toolrack_error *err) {
+int mounts_check(struct toolrack *host, void (*take)(void *user, const char *name, const char *why),
+                 void *user, struct toolrack_error *err) {
     size_t at;
     size_t count;
     yyjson_val *key;
@@ -305,6 +304,8 @@ int mounts_check(const struct toolrack *host,
         const char *name = yyjson_get_str(key);
         CLEANUP(buf_finish) struct buf id = BUF_INIT;
         CLEANUP(mount_destroyp) struct mount *mount = NULL;
+        struct mounts mounts = {.host = host};
+        struct server server = {.mounts = &mounts, .name = name};
         struct toolrack_error why;
         buf_printf(&id, MOUNT_ID_PREFIX "%s", name);
         int code = id.failed           ? TOOLRACK_E_NO_MEMORY
@@ -315,7 +316,9 @@ int mounts_check(const struct toolrack *host,
                                                                   .where = name,
                                                                   .value = value,
                                                                   .folder = host->places.kept_dir,
-                                                                  .log = &host->log},
+                                                                  .log = &host->log,
+                                                                  .may_use = judge_path,
+                                                                  .user = &server},
                                           &mount, &why);
         if (code == TOOLRACK_E_NO_MEMORY) {
             return error_oom(err);

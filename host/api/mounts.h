@@ -21,9 +21,8 @@ definition_make_remote mounts_make_tool;
 /** Tell of each server of "mcpServers" that would be refused before it is started, with why and
  * what to do.
  * @return 0; TOOLRACK_E_NO_MEMORY. */
-int mounts_check(const struct toolrack *host,
-                 void (*take)(void *user, const char *name, const char *why), void *user,
-                 struct toolrack_error *err);
+int mounts_check(struct toolrack *host, void (*take)(void *user, const char *name, const char *why),
+                 void *user, struct toolrack_error *err);
 /** Nothing is registered any more. NULL is ignored, as in the next. */
 void mounts_stop(struct mounts *mounts);
 /** End the servers; no call runs. */

@@ -127,6 +127,8 @@ static void check_finds_servers_that_cannot_be_used(void **state) {
              "config-mcp: *which only another client fills in*"},
             {"{\"mcpServers\": {\"a\": {\"type\": \"sse\", \"url\": \"http://127.0.0.1:1\"}}}",
              "config-mcp: *\"type\": \"http\"*"},
+            {"{\"mcpServers\": {\"a\": {\"command\": \"a\", \"allow\": [\"read:/\"]}}}",
+             "config-mcp: *is allowed \"read:/\"*"},
             {"{\"servers\": {}}", "config-key: *did you mean \"mcpServers\"*"},
             {"{\"nats\": {\"url\": \"http://a\"}}", "config-nats: *begins with \"http://\"*"},
             {"{\"nats\":\n{\"ca\": \"/nowhere/ca\"}}",
