@@ -776,22 +776,13 @@ static void test_forged_tools(void **state) {
     played_die(&played);
 }
 
-/* Who answers in the place of a host that a trusted key has announced has no tools here, and does
- * not become that host. */
-static void test_stolen_pages(void **state) {
-    (void)state;
-    struct played played;
-    CLEANUP(key_destroyp) struct key *key = NULL;
+/* Announce the host that the test plays as one with a key, which signs that. */
+static void announce_signed(const struct played *played, const struct key *key) {
     char subject[160];
     char text[512];
     char token[64];
     char signature[KEY_SIGNATURE_ROOM];
     natsMsg *message = NULL;
-    assert_int_equal(key_open(NULL, &key, &err), 0);
-    join(front, "front", key_public(key));
-    played_connect(&played);
-    /* Its number has been announced by nobody yet. */
-    played_announce(&played, DESCRIBED("stolen", ""), "");
     (void)snprintf(token, sizeof token, "test=2E%u", group_number);
     (void)snprintf(subject, sizeof subject, "toolrack.1.%s.announce." PLAYED_INSTANCE, token);
     int length = snprintf(text, sizeof text,
@@ -809,8 +800,22 @@ static void test_stolen_pages(void **state) {
     assert_int_equal(nats.Msg_Create(&message, subject, NULL, text, length), NATS_OK);
     assert_int_equal(nats.MsgHeader_Set(message, "Toolrack-Nonce", "1"), NATS_OK);
     assert_int_equal(nats.MsgHeader_Set(message, "Toolrack-Signature", signature), NATS_OK);
-    assert_int_equal(nats.Connection_PublishMsg(played.connection, message), NATS_OK);
+    assert_int_equal(nats.Connection_PublishMsg(played->connection, message), NATS_OK);
     nats.Msg_Destroy(message);
+}
+
+/* Who answers in the place of a host that a trusted key has announced has no tools here, and does
+ * not become that host. */
+static void test_stolen_pages(void **state) {
+    (void)state;
+    struct played played;
+    CLEANUP(key_destroyp) struct key *key = NULL;
+    assert_int_equal(key_open(NULL, &key, &err), 0);
+    join(front, "front", key_public(key));
+    played_connect(&played);
+    /* Its number has been announced by nobody yet. */
+    played_announce(&played, DESCRIBED("stolen", ""), "");
+    announce_signed(&played, key);
     await_forgery_told();
     assert_false(has(front, "stolen"));
     yyjson_doc *doc = hosts_of(front);
@@ -818,6 +823,35 @@ static void test_stolen_pages(void **state) {
     assert_string_equal(yyjson_get_str(yyjson_obj_get(row, "key")), key_public(key));
     assert_int_equal(yyjson_get_uint(yyjson_obj_get(row, "tools")), 0);
     yyjson_doc_free(doc);
+    played_die(&played);
+}
+
+/* Of so many hosts that nobody knows that no other fits, one makes room for a trusted one, whose
+ * tools are asked for. */
+static void test_crowd(void **state) {
+    (void)state;
+    struct played played;
+    CLEANUP(key_destroyp) struct key *key = NULL;
+    char subject[160];
+    char text[256];
+    assert_int_equal(key_open(NULL, &key, &err), 0);
+    join(front, "front", key_public(key));
+    played_connect(&played);
+    played_subscribe(&played, "host.*.probe", played_quiet); /* else the server says: nobody */
+    played_subscribe(&played, "host." PLAYED_INSTANCE ".tools", played_tools);
+    played.page = strdup("{\"v\":1,\"digest\":\"d5\",\"from\":0,\"tools\":[],\"next\":null}");
+    assert_non_null(played.page);
+    assert_int_equal(nats.Connection_FlushTimeout(played.connection, PATIENCE_MS), NATS_OK);
+    for (unsigned i = 0; i < 4500; i++) { /* more than MEMBER_HOSTS_MAX */
+        (void)snprintf(subject, sizeof subject, "toolrack.1.test=2E%u.announce.%016x", group_number,
+                       i);
+        int length = snprintf(text, sizeof text,
+                              "{\"v\":1,\"instance\":\"%016x\",\"name\":\"one of many\"}", i);
+        assert_int_equal(nats.Connection_Publish(played.connection, subject, text, length),
+                         NATS_OK);
+    }
+    announce_signed(&played, key);
+    await_forgery_told(); /* it was asked: its page has no signature */
     played_die(&played);
 }
 
@@ -1255,6 +1289,7 @@ int main(void) {
             JOINED(test_garbage),      JOINED(test_forged_messages), JOINED(test_micro),
             JOINED(test_blocking),     JOINED(test_many_warnings),   JOINED(test_deputy),
             JOINED(test_control),      JOINED(test_stolen_pages),    JOINED(test_mounted_server),
+            JOINED(test_crowd),
     };
     clock_cond_init(&changed);
     return cmocka_run_group_tests(tests, start_server, stop_server);
