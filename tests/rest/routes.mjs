@@ -66,6 +66,7 @@ const cases = {
     resumeRun: [{parts: {id: ran}, fails: 'Refused'}, {parts: {id: ran}, body: {skip: 1}, fails: 'Invalid'}, {parts: {id: 'none'}, body: {repeat: ['a'], skip: []}, fails: 'NotFound'}],
     removeRun: [{parts: {id: removed}}, {parts: {id: 'none'}, fails: 'NotFound'}],
     listPlugins: [{}],
+    listHosts: [{}],
     beginSession: [{}],
     getSession: [{}],
     endSession: [{fails: 'NotFound'}],

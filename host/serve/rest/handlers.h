@@ -36,6 +36,7 @@ void rest_runs_remove(struct rest_request *request);
 /* about.c */
 void about_health(struct rest_request *request);
 void about_ready(struct rest_request *request);
+void about_hosts(struct rest_request *request);
 void about_document(struct rest_request *request);
 
 /* session.c */

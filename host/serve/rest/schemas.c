@@ -51,6 +51,15 @@ const struct schema_text schemas[] = {
         {"Session", "{\"type\":\"object\",\"required\":[\"token\",\"admin\",\"left_s\"],"
                     "\"properties\":{\"token\":" TEXT_OR_NULL ",\"admin\":" YES_OR_NO
                     ",\"left_s\":" WHOLE_OR_NULL ",\"csrf\":" TEXT "}}"},
+        {"Host",
+         "{\"type\":\"object\",\"required\":[\"self\",\"instance\",\"name\",\"key\",\"version\","
+         "\"trusted\",\"state\",\"running\",\"tools\",\"latency_us\",\"clock_ms\"],"
+         "\"properties\":{\"self\":" YES_OR_NO ",\"instance\":" TEXT ",\"name\":" TEXT_OR_NULL
+         ",\"key\":" TEXT_OR_NULL ",\"version\":" TEXT_OR_NULL ",\"trusted\":" YES_OR_NO
+         ",\"state\":{\"enum\":[\"here\",\"slow\",\"silent\"]},\"running\":" COUNT
+         ",\"tools\":" COUNT ",\"calls\":" COUNT ",\"failed\":" COUNT
+         ",\"latency_us\":" WHOLE_OR_NULL ",\"clock_ms\":" WHOLE_OR_NULL "}}"},
+        {"Hosts", LIST("hosts", "Host")},
         {"Metrics", TEXT},
         {"Document", "{\"type\":\"object\",\"required\":[\"openapi\",\"paths\"]}"},
         {"Tool", "{\"type\":\"object\",\"required\":[" TOOL_REQUIRED
