@@ -93,6 +93,38 @@ is_all_that_is_built() {
 }
 passes "the image is built from what its build reads, without a token of this folder" is_all_that_is_built
 
+# The commands of "Several hosts as one", with a server that is there, and as if each host were a machine of its own.
+# shellcheck disable=SC2317  # called by name
+hosts_find_each_other() {
+    local line='' url='' log server one other out='' status=1 serve until=$((SECONDS + 30))
+    serve=$(grep -o '^toolrack serve --nats [^ ]* --name [^ ]*' "$readme") && grep -q '^toolrack hosts  ' "$readme" || return
+    exec {log}< <(exec nats-server -a 127.0.0.1 -p -1 2>&1)
+    server=$!
+    while [ -z "$url" ] && read -r line <&"$log"; do
+        [[ $line != *"client connections on "* ]] || url=nats://${line##* }
+    done
+    [ -n "$url" ] || return
+    serve=${serve/nats:\/\/10.0.0.5:4222/$url}
+    HOME=$work/gpu-1 $serve --listen 127.0.0.1:0 >"$work/serve-1" 2>&1 &
+    one=$!
+    HOME=$work/gpu-2 ${serve/gpu-1/gpu-2} --listen 127.0.0.1:0 >"$work/serve-2" 2>&1 &
+    other=$!
+    while [ "$status" != 0 ] && [ "$SECONDS" -lt "$until" ]; do
+        out=$(HOME=$work/gpu-1 toolrack hosts 2>&1)
+        [[ $out != *gpu-1*gpu-2* && $out != *gpu-2*gpu-1* ]] || status=0
+    done
+    printf '%s\n' "$out"
+    kill "$one" "$other"
+    wait "$one" "$other"
+    kill "$server"
+    wait "$server"
+    exec {log}<&-
+    [ "$status" = 0 ] || cat "$work/serve-1" "$work/serve-2"
+    return "$status"
+}
+mkdir -p "$work/gpu-1" "$work/gpu-2"
+passes "two hosts find each other by a NATS server" hosts_find_each_other
+
 # The token as a person makes it by the README, and the server as the container runs it, without the container: the file is
 # mounted read-only, or is the same file by another link where nothing can be mounted.
 # shellcheck disable=SC2317  # called by name
