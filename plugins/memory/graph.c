@@ -142,8 +142,16 @@ static int wait_for_others(void *user, int times) {
     return 1;
 }
 
+/* Where waiting could block another connection for ever, as for the first change of the journal's
+ * mode, SQLite says that the file is busy and does not ask the handler. Nothing is held here then,
+ * so it is tried again. */
 static bool run(const char *sql, struct graph_fault *fault) {
-    return sqlite3_exec(database, sql, NULL, NULL, NULL) == SQLITE_OK ? true : fail_sqlite(fault);
+    int code = sqlite3_exec(database, sql, NULL, NULL, NULL);
+    while ((code & 0xff) == SQLITE_BUSY && sqlite3_get_autocommit(database) != 0 &&
+           wait_for_others(NULL, 0)) {
+        code = sqlite3_exec(database, sql, NULL, NULL, NULL);
+    }
+    return code == SQLITE_OK ? true : fail_sqlite(fault);
 }
 
 static bool read_number(const char *sql, int *ret, struct graph_fault *fault) {
