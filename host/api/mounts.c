@@ -300,7 +300,11 @@ int mounts_check(struct toolrack *host, void (*take)(void *user, const char *nam
     size_t count;
     yyjson_val *key;
     yyjson_val *value;
-    yyjson_obj_foreach (config_mcp_servers(host->config), at, count, key, value) {
+    yyjson_val *servers = config_mcp_servers(host->config);
+    if (servers == NULL) {
+        return 0; /* yyjson_obj_foreach() takes none */
+    }
+    yyjson_obj_foreach (servers, at, count, key, value) {
         const char *name = yyjson_get_str(key);
         CLEANUP(buf_finish) struct buf id = BUF_INIT;
         CLEANUP(mount_destroyp) struct mount *mount = NULL;

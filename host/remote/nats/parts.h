@@ -161,7 +161,8 @@ struct host_terms member_terms(const struct member *member, const char *public);
 /** Whether it trusts a key, or has it itself: a process of the same state folder does. */
 bool member_obeys(const struct member *member, const char *public);
 /** Whether a warning is logged whose cause others can repeat as they like: MEMBER_LINES_MAX of them
- * a minute. How many were left out is logged afterwards. [any-thread] */
+ * a minute. How many were left out is logged afterwards. What concerns a host with a trusted key is
+ * logged without asking, so that nobody crowds it out. [any-thread] */
 bool member_may_warn(struct member *member);
 /** A header; "": there is none. */
 const char *member_header(natsMsg *message, const char *name);

@@ -230,7 +230,7 @@ static void collect_probed(struct member *member, struct buf *instances) {
     for (struct peer *peer = member->peers, *next; peer != NULL; peer = next) {
         next = peer->next;
         if (now_ns - peer->seen_ns > silent_ns) {
-            if (member_may_warn(member)) {
+            if (member_trusts(member, peer->key) || member_may_warn(member)) {
                 log_line(member->options.log, LOG_WARNING, "nats",
                          "the host %s has been silent for %u ms; its tools are not called any more",
                          peer->name, member->beat_ms * MEMBER_BEATS_SILENT);

@@ -277,7 +277,7 @@ static void end_reading(struct reading *reading, int code, struct toolrack_error
     bool is_there = false;
     code = take_reading(reading, code, &is_there, name, err);
     if (is_there && code < 0) {
-        if (member_may_warn(reading->member)) {
+        if (reading->terms.trusted || member_may_warn(reading->member)) {
             log_line(reading->member->options.log, LOG_WARNING, "nats", "the host %s: %s", name,
                      err->message);
         }
