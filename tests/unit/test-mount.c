@@ -960,5 +960,6 @@ int main(void) {
             MOUNT_TEST(threads_share_a_server),
             cmocka_unit_test(messages_are_checked),
     };
+    (void)setenv("TOOLRACK_WORKER", FAKE_SERVER_WORKER, 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

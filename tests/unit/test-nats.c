@@ -1292,5 +1292,6 @@ int main(void) {
             JOINED(test_crowd),
     };
     clock_cond_init(&changed);
+    (void)setenv("TOOLRACK_WORKER", FAKE_SERVER_WORKER, 1);
     return cmocka_run_group_tests(tests, start_server, stop_server);
 }
