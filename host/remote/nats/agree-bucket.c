@@ -142,15 +142,19 @@ void agree_came(natsConnection *connection, natsSubscription *subscription, nats
     (void)subscription;
     const struct member *member = user;
     struct agreement *agreement = member->agreement;
+    struct buf *came = &agreement->came;
     const char *value = nats.Msg_GetData(message);
+    size_t length = (size_t)nats.Msg_GetDataLength(message);
     (void)pthread_mutex_lock(&agreement->lock);
-    if (agreement->came.length + (size_t)nats.Msg_GetDataLength(message) > CAME_SIZE_MAX) {
-        buf_finish(&agreement->came);
-        agreement->came = BUF_INIT;
+    bool fits = came->length + length <= CAME_SIZE_MAX;
+    if (fits) {
+        add_entry(came, nats.Msg_GetSubject(message) + agreement->prefix,
+                  value != NULL ? value : "", length);
+    }
+    if (!fits || came->failed) { /* of a buffer without memory the last entry is not whole */
+        buf_finish(came);
+        *came = BUF_INIT;
         agreement->is_to_be_read = true;
-    } else {
-        add_entry(&agreement->came, nats.Msg_GetSubject(message) + agreement->prefix,
-                  value != NULL ? value : "", (size_t)nats.Msg_GetDataLength(message));
     }
     agreement->is_woken = true;
     (void)pthread_cond_signal(&agreement->changed);

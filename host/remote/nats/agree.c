@@ -62,6 +62,9 @@ static void go_round(struct agreement *agreement, bool is_to_be_read, bool have_
                  "what the group decides is not in effect here, and is read again with the next "
                  "decision: %s",
                  err.message);
+        (void)pthread_mutex_lock(&agreement->lock);
+        agreement->is_to_be_read = true; /* what came is gone, and is in the bucket */
+        (void)pthread_mutex_unlock(&agreement->lock);
         return;
     }
     agree_judge_all(&round);
