@@ -7,6 +7,7 @@
 #include "base/json-write.h"
 #include "base/json.h"
 #include "base/lock.h"
+#include "base/utf8.h"
 #include "remote/mcp/names.h"
 #include "remote/mcp/request.h"
 
@@ -189,10 +190,13 @@ static tr_status confirm(const struct mount_offers *offers, struct run *run, con
     yyjson_val *name = yyjson_obj_get(run->arguments, "name");
     const char *what = yyjson_get_str(name != NULL ? name : yyjson_obj_get(run->arguments, "uri"));
     const char *server = mcp_client_name(offers->options.client);
+    char shown[1001];
+    utf8_copy(shown, sizeof shown, what != NULL ? what : "");
+    utf8_make_line(shown); /* so that it says nothing in this host's name */
     const char *message = arena_printf(&run->arena,
                                        "toolrack asks whether MCP server '%s' may be asked for "
-                                       "this (%s): %.1000s",
-                                       server, method, what != NULL ? what : "");
+                                       "this (%s): %s",
+                                       server, method, shown);
     tr_status status =
             message == NULL ? run_no_memory(run)
                             : run_ask_person(run, message,
